@@ -16,6 +16,7 @@
 
 #include <priorboost/trainer.h>
 
+#include "bags/bags.h"
 #include "bags/sort.h"
 #include "base/large.h"
 #include "base/parallel.h"
@@ -218,10 +219,20 @@ static bool run_vqsort(list *l)
     return true;
 }
 
+/* In memory that is kept, as a round of training and the sorts above have it. */
 static bool run_bags(list *l, size_t k)
 {
-    pboost_bags_free(&l->bags);
-    bool good = !pboost_bags_optimal(&l->bags, l->value, l->n, k, l->threads, NULL);
+    pboost_bags_release(&l->work, &l->bags);
+    bool good = !pboost_bags_optimal_in(&l->work, &l->bags, l->value, l->n, k, l->threads, NULL);
+    l->order = l->bags.row;
+    return good;
+}
+
+/* A single call: each page of its memory is new. */
+static bool run_bags_once(list *l)
+{
+    pboost_bags_release(&l->work, &l->bags);
+    bool good = !pboost_bags_optimal(&l->bags, l->value, l->n, 8, l->threads, NULL);
     l->order = l->bags.row;
     return good;
 }
@@ -239,11 +250,8 @@ static bool run_bags_64(list *l)
 static const struct {
     const char *name;
     bool (*run)(list *l);
-} SIDES[] = {{"ours", run_ours},
-             {"radix", run_radix},
-             {"vqsort", run_vqsort},
-             {"bags_8", run_bags_8},
-             {"bags_64", run_bags_64}};
+} SIDES[] = {{"ours", run_ours},     {"radix", run_radix},     {"vqsort", run_vqsort},
+             {"bags_8", run_bags_8}, {"bags_64", run_bags_64}, {"bags_8_once", run_bags_once}};
 enum { N_SIDES = sizeof SIDES / sizeof *SIDES, OF_VQSORT = 2 };
 
 static bool is_left_out(int side, int threads)
@@ -306,7 +314,7 @@ static bool list_make(list *l, double (*draw)(void), size_t n)
 
 static void list_free(list *l)
 {
-    pboost_bags_free(&l->bags);
+    pboost_bags_release(&l->work, &l->bags);
     pboost_workspace_free(&l->work);
     free((void *)(uintptr_t)l->value);
     free(l->sorted);

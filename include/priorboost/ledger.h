@@ -41,15 +41,17 @@ typedef enum pboost_problem {
     PBOOST_PROBLEM_UNKNOWN_ROW, /* unknown, unlabelled or outside the scope: the reply is the same
                                  */
     PBOOST_PROBLEM_ROW_SPENT,
-    PBOOST_PROBLEM_UNIT_REPEATED,  /* a bag holds two rows of one unit */
-    PBOOST_PROBLEM_UNIT_SPENT,     /* the unit has been in as many answered bags as it may */
-    PBOOST_PROBLEM_QUOTA_EXCEEDED, /* the token has too few rows left */
-    PBOOST_PROBLEM_TOKEN_PENDING,  /* it waits for approval, or its approval is not valid */
-    PBOOST_PROBLEM_UNKNOWN_TOKEN,  /* no token of this name */
-    PBOOST_PROBLEM_NOT_PENDING,    /* it does not wait for approval */
-    PBOOST_PROBLEM_OWN_TOKEN,      /* its creator cannot approve it, nor a younger approver */
-    PBOOST_PROBLEM_REFUSAL_LIMIT,  /* refusals have named as many rows in an hour as they may */
-    PBOOST_PROBLEM_ANSWER_KIND,    /* the question does not expect what this store answers */
+    PBOOST_PROBLEM_UNIT_REPEATED,      /* a bag holds two rows of one unit */
+    PBOOST_PROBLEM_UNIT_SPENT,         /* the unit has been in as many answered bags as it may */
+    PBOOST_PROBLEM_QUOTA_EXCEEDED,     /* the token has too few rows left */
+    PBOOST_PROBLEM_TOKEN_PENDING,      /* it waits for approval, or its approval is not valid */
+    PBOOST_PROBLEM_UNKNOWN_TOKEN,      /* no token of this name */
+    PBOOST_PROBLEM_NOT_PENDING,        /* it does not wait for approval */
+    PBOOST_PROBLEM_OWN_TOKEN,          /* its creator cannot approve it, nor a younger approver */
+    PBOOST_PROBLEM_REFUSAL_LIMIT,      /* refusals have named as many rows in an hour as they may */
+    PBOOST_PROBLEM_ANSWER_KIND,        /* the question does not expect what this store answers */
+    PBOOST_PROBLEM_REQUEST_INCOMPLETE, /* a crash came between the commits of several stores: its
+                                          rows are spent and it has no answer */
     PBOOST_PROBLEMS
 } pboost_problem;
 
@@ -67,8 +69,9 @@ const pboost_problem_info *pboost_problem_describe(pboost_problem problem);
 
 typedef struct pboost_ledger pboost_ledger;
 
-enum { PBOOST_STORE_VERSION = 2 };     /* of the stores that this program makes and opens */
+enum { PBOOST_STORE_VERSION = 3 };     /* of the stores that this program makes and opens */
 enum { PBOOST_SCOPE_ROWS_TEXT = 512 }; /* bytes, with the final zero */
+enum { PBOOST_STORES_MAX = 64, PBOOST_ORACLE_TEXT = 33 };
 enum { PBOOST_LABEL_NAMES_TEXT = 4096, PBOOST_LABEL_COLUMNS_MAX = 32 };
 /* The epsilon of a row (or of a unit: unit_rows times it) above which noise protects almost
  * nothing. */
@@ -110,17 +113,16 @@ typedef struct pboost_ledger_rules {
     char names[PBOOST_LABEL_NAMES_TEXT];
     pboost_label_column
         column[PBOOST_LABEL_COLUMNS_MAX]; /* of label columns; rules.columns is NULL */
+    /* An oracle may have its rows in several stores: this is number `store`, from 1, of `stores`,
+     * and `oracle` is the same in all of them.  0, 0 and "": it is the only one. */
+    size_t store, stores;
+    char oracle[PBOOST_ORACLE_TEXT];
 } pboost_ledger_rules;
 
 #define PBOOST_LEDGER_RULES_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_ledger_rules), PBOOST_RULES_INIT, false, false, false, 1, 30, "", {{""}},    \
-            false, "",                                                                             \
-        {                                                                                          \
-            {                                                                                      \
-                0.0, 0.0, 0.0, 0                                                                   \
-            }                                                                                      \
-        }                                                                                          \
+            false, "", {{0.0, 0.0, 0.0, 0}}, 0, 0, ""                                              \
     }
 
 /* The rules with `columns`, which borrows from its argument. */
@@ -181,6 +183,26 @@ pboost_status pboost_ledger_restore(pboost_restored *out, const char *store,
 pboost_status pboost_ledger_open(pboost_ledger **out, const char *store,
                                  const pboost_ledger_options *options, pboost_error *err);
 void pboost_ledger_close(pboost_ledger *ledger);
+
+/* ---- Several stores -------------------------------------------------------------------------- */
+
+/* Makes n >= 1 empty stores of one oracle, with the same rules.  options has one for each store.
+ * Where one cannot be made, the message says which ones were. */
+pboost_status pboost_ledger_create_all(const char *const *store, size_t n,
+                                       const pboost_ledger_rules *rules,
+                                       const pboost_ledger_options *options, pboost_error *err);
+
+/* Opens them, in any order, as one ledger.  A row lies in the store that its id says, or its unit
+ * where there are units.  A bag may have rows of several stores; its answer is one sum with one
+ * draw of noise.  The first store has the tokens, the refusals and the replies; every store has its
+ * own rows, claims, chain, key and witness.  Refused: stores of different oracles or rules, one
+ * that is given twice.  Where some are missing, all but questions can be done with those that are
+ * there. */
+pboost_status pboost_ledger_open_all(pboost_ledger **out, const char *const *store, size_t n,
+                                     const pboost_ledger_options *options, pboost_error *err);
+
+/* Fails where stores are missing. */
+pboost_status pboost_ledger_check_whole(const pboost_ledger *ledger, pboost_error *err);
 
 const pboost_ledger_rules *pboost_ledger_get_rules(const pboost_ledger *ledger);
 
@@ -457,7 +479,8 @@ pboost_status pboost_ledger_uses(uint64_t *most, uint64_t *by_token, pboost_ledg
 typedef struct pboost_ledger_entry {
     uint64_t number;  /* from 0 */
     const char *kind; /* "init", "import", "answer", "forget", "token", "approve", "revoke",
-                         "upgrade", "burn", "burn-all", "restore", "rekey" */
+                         "upgrade", "burn", "burn-all", "restore", "rekey"; "claim": rows of an
+                         answer that another store has */
     int64_t time;     /* seconds since 1970, by the clock of then */
     const char *token, *request_id; /* of an answer; of tokens the name; NULL otherwise */
     uint64_t rows, bags;
@@ -498,8 +521,10 @@ pboost_status pboost_ledger_knows(bool *out, pboost_ledger *ledger, const char *
 typedef struct pboost_audit {
     uint64_t entries, answers, rows, bags; /* that were checked */
     uint64_t rows_imported;                /* that are there as they came, labels aside */
-    uint64_t sums;     /* bags whose sum could be computed again: no noise, nothing forgotten */
-    uint64_t problems; /* found */
+    uint64_t sums;        /* bags whose sum could be computed again: no noise, nothing forgotten */
+    uint64_t interrupted; /* claims in other stores without an answer: a crash came between the
+                             commits, and their rows stay spent */
+    uint64_t problems;    /* found */
     char first_problem[256];
 } pboost_audit;
 

@@ -96,10 +96,15 @@ enum { TRAIN_HASH = 32 };
 typedef struct train_data {
     size_t rows, cols;
     pboost_encoding encoding;
-    size_t *curve_of;                 /* by column of curves: its curve */
-    double *x;                        /* standardised where asked */
-    pboost_table *table, *test_table; /* of the sources; NULL where the model has no trees */
-    pboost_sources sources, test_sources;
+    size_t *curve_of;  /* by column of curves: its curve */
+    pboost_bend *bend; /* curves of columns of the file, and how many */
+    size_t n_bends;
+    pboost_curve *standard_curve; /* the same of standardised columns; NULL: they are not */
+    pboost_bend *standard_bend;
+    pboost_curved curved;                 /* the features, if there are curves: x and its curves */
+    double *x;                            /* without curves; standardised where asked */
+    pboost_table *table, *test_table;     /* of sparse rows, which refer to it; else NULL */
+    pboost_sources sources, test_sources; /* they refer to x */
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
     uint64_t *row_key;
@@ -109,7 +114,7 @@ typedef struct train_data {
     uint32_t *unit;                 /* by row, numbered from 0; NULL: every row is its own */
     size_t n_units;
     size_t test_rows;
-    double *test_x, *test_offset; /* in the units of the file */
+    double *test_x, *test_offset; /* without curves, in the units of the file */
     /* label is NULL with --oracle; with --sums NaN: unknown; of several label columns it has that
      * of each by row, and test_label is theirs. */
     double *label, *test_label;
@@ -140,6 +145,11 @@ void train_memory_note(const cli_context *cli, const char *path);
 /* The error of a lack of memory, in words. */
 pboost_status train_memory_explain(const train_arguments *a, pboost_error *err);
 pboost_features train_features(const train_data *data);
+void train_data_bend(train_data *data); /* after x or its rows have changed */
+/* The matrix of these rows, which are without curves and in the units of the file; *room holds what
+ * it refers to. */
+pboost_matrix train_matrix(pboost_curved *room, const double *x, size_t rows,
+                           const train_data *data);
 /* Without the columns of curves: what is planned with. */
 pboost_features train_straight_features(const train_data *data);
 

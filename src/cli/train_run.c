@@ -36,7 +36,7 @@ static pboost_status measure_bags(train_bags *out, const train_data *data,
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_matrix x = train_features(data).x;
     pboost_bags bags = pboost_answers_bags(answers);
     size_t begin = bags.start[first], n = bags.start[end] - begin;
     pboost_samples samples = {.x = &x, .row = bags.row + begin, .n = n, .offset = data->offset};
@@ -204,7 +204,7 @@ void train_take_one_round(train_result *result, const train_data *data,
 /* Of the last fit, which gave coef. */
 static void take_warnings(train_result *result, const train_data *data, const pboost_coef *coef)
 {
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_matrix x = train_features(data).x;
     pboost_fitted fit = {.report = &result->fit,
                          .options = &result->fit_options,
                          .x = &x,
@@ -348,7 +348,8 @@ pboost_status train_test_losses(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->test_x, data->test_rows, data->cols);
+    pboost_curved room;
+    pboost_matrix x = train_matrix(&room, data->test_x, data->test_rows, data);
     pboost_samples samples = {
         .x = &x, .n = data->test_rows, .target = data->test_label, .offset = data->test_offset};
     double *loss = NULL;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "notes.h"
 #include "ranges.h"
 #include "replay.h"
 #include "state.h"
@@ -27,12 +28,12 @@ typedef struct {
     uint32_t *claimed; /* by slot: 1 + the entry that claimed it */
     uint32_t *uses;    /* by unit and share */
     uint32_t *bag;     /* by unit: 1 + number of the bag it was last in, over all answers */
-    uint64_t n_claimed;
-    int64_t *sum;                   /* by number of an answer: of a bag */
+    int64_t *sum;      /* by number of an answer: of a bag */
     range_list ranges[RANGE_KINDS]; /* of the imports */
     range_list old_rows;            /* of the imports of version 1 */
     token_replay tokens;            /* as the entries say */
     record lost;                    /* what the last restore says of lost heads and rows */
+    claim_notes *notes; /* of the oracle's other stores; NULL: this one is looked at alone */
 } auditing;
 
 PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
@@ -67,15 +68,16 @@ static bool is_released(const store_value *value, int version, const void *expec
     return memcmp(d.byte, expected, sizeof d.byte) == 0;
 }
 
-/* The parts of an answer against the hashes in its entry: see describe_answer in ledger.c. */
-static bool parts_agree(const store_value *value, int version)
+/* The parts of an answer against the hashes in its entry: see describe_answer in ledger.c.
+ * counted: the entry ends with the rows that other stores have. */
+static bool parts_agree(const store_value *value, int version, bool counted)
 {
     const unsigned char *data = value[DATA].data;
     size_t fixed = 8 + 3 * sizeof(digest) + 8;
 
     return value[TOKEN].kind == VALUE_NUMBER && value[REQUEST].kind == VALUE_TEXT &&
            value[QUESTION].length == sizeof(digest) &&
-           value[DATA].length == fixed + value[REQUEST].length + 1 &&
+           value[DATA].length == fixed + value[REQUEST].length + 1 + 8 * counted &&
            pboost_get_number(data, 8) == (uint64_t)value[TOKEN].number &&
            memcmp(data + 8, value[QUESTION].data, sizeof(digest)) == 0 &&
            slots_hash_to(&value[SLOTS], data + 8 + sizeof(digest)) &&
@@ -95,10 +97,8 @@ static void claim_slot(auditing *a, int64_t entry, uint32_t slot, bool answered)
     if (a->claimed[slot] != 0 && answered)
         found(a, "a label was used in two answers, by entries %u and %lld", a->claimed[slot] - 1,
               (long long)entry);
-    if (a->claimed[slot] == 0) {
+    if (a->claimed[slot] == 0)
         a->claimed[slot] = (uint32_t)entry + 1;
-        a->n_claimed++;
-    }
 }
 
 static void count_use(auditing *a, int64_t entry, uint32_t slot)
@@ -125,18 +125,14 @@ static void use_unit(auditing *a, int64_t entry, uint32_t slot)
     a->bag[unit] = (uint32_t)a->out->bags + 1;
 }
 
-/* One bag: its size, its rows, and its sum where that can be known. */
-static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, size_t size,
-                      const unsigned char *released)
+/* The rows of one bag that are in this store; a->sum gets their sums.  Whether those are known: no
+ * label is erased. */
+static bool audit_rows(auditing *a, int64_t entry, const unsigned char *slots, size_t size)
 {
     const label_table *t = a->labels;
-    const pboost_rules *rules = &a->ledger->rules.rules;
-    bool known = a->ledger->rules.no_noise, same = true;
+    bool known = a->ledger->rules.no_noise;
 
-    memset(a->sum, 0, rules->width * sizeof *a->sum);
-
-    if (size < rules->min_bag)
-        found(a, "a bag of entry %lld has %zu rows", (long long)entry, size);
+    memset(a->sum, 0, a->ledger->rules.rules.width * sizeof *a->sum);
     for (size_t i = 0; i < size; i++) {
         uint32_t slot = pboost_slot_read(slots, i);
         claim_slot(a, entry, slot, true);
@@ -144,19 +140,54 @@ static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, si
         known = known && slot < t->n && *pboost_labels_of(t, slot) != NO_LABEL;
         for (size_t j = 0; known && j < t->columns; j++) {
             int64_t label = pboost_labels_of(t, slot)[j];
-            if (rules->answer == PBOOST_ANSWER_CLASSES)
+            if (a->ledger->rules.rules.answer == PBOOST_ANSWER_CLASSES)
                 a->sum[label]++;
             else
                 a->sum[j] += label;
         }
     }
+    a->out->bags++;
+    return known;
+}
+
+/* The rows of bag b that other stores claimed, and their sums.  False: not all are known. */
+static bool add_claims(auditing *a, size_t *size, const claim_note *note, size_t n, size_t b)
+{
+    size_t width = a->ledger->rules.rules.width;
+    bool known = true;
+
+    for (size_t i = 0; i < n; i++) {
+        if (b >= note[i].n_bags)
+            return false;
+        *size += note[i].size[b];
+        known = known && note[i].known[b];
+        for (size_t j = 0; j < width; j++)
+            a->sum[j] += note[i].sum[b * width + j];
+    }
+    return known;
+}
+
+/* One bag of an answer: its size, its rows, and its sum where that can be known. */
+static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, size_t own,
+                      const unsigned char *released, const claim_note *note, size_t n_notes,
+                      size_t b)
+{
+    const pboost_rules *rules = &a->ledger->rules.rules;
+    size_t size = (size_t)pboost_get_number(released + 8 * rules->width, 8), here = own;
+    bool same = true, known = audit_rows(a, entry, slots, own);
+
+    known = add_claims(a, &here, note, n_notes, b) && known && here == size;
+    if (size < rules->min_bag)
+        found(a, "a bag of entry %lld has %zu rows", (long long)entry, size);
+    if (a->notes != NULL ? here > size || (here < size && !a->notes->restored) : own > size)
+        found(a, "a bag of entry %lld has %zu rows, but its stores have claimed %zu",
+              (long long)entry, size, here);
     for (size_t j = 0; j < rules->width; j++)
         same = same && a->sum[j] == (int64_t)pboost_get_number(released + 8 * j, 8);
     if (known && !same)
         found(a, "a bag of entry %lld was answered with another sum than its labels have",
               (long long)entry);
     a->out->sums += known;
-    a->out->bags++;
 }
 
 /* Without replies: its claims and uses, as the chain hashed them. */
@@ -178,19 +209,34 @@ static void audit_claims(auditing *a, const store_value *value)
     }
 }
 
+/* The claims of an answer in other stores. */
+static void match_notes(auditing *a, const claim_note **note, size_t *n, const store_value *value)
+{
+    char problem[NOTES_PROBLEM] = "";
+
+    *note = NULL;
+    *n = 0;
+    if (a->notes != NULL && a->ledger->rules.stores > 0)
+        pboost_notes_match(note, n, problem, a->notes, value[DATA].data, value[DATA].length);
+    if (*problem != '\0')
+        found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
+}
+
 static pboost_status audit_answer(auditing *a, const store_value *value, pboost_error *err)
 {
     int64_t entry = value[NUMBER].number;
-    size_t width = a->ledger->rules.rules.width, bag_bytes = RELEASED_BYTES(width);
-    size_t rows = value[SLOTS].length / 4, bags = value[RELEASED].length / bag_bytes, at = 0;
+    bool several = a->ledger->rules.stores > 0;
+    size_t width = a->ledger->rules.rules.width, bag_bytes = RELEASED_BYTES(width, several);
+    size_t rows = value[SLOTS].length / 4, bags = value[RELEASED].length / bag_bytes, at = 0, n;
     const unsigned char *released = value[RELEASED].data, *slots = value[SLOTS].data;
+    const claim_note *note;
 
     (void)err;
     if (!a->replies) {
         audit_claims(a, value);
         return PBOOST_OK;
     }
-    if (!parts_agree(value, a->link.version) || rows != (uint64_t)value[ROWS].number ||
+    if (!parts_agree(value, a->link.version, several) || rows != (uint64_t)value[ROWS].number ||
         bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
         value[RELEASED].length % bag_bytes != 0) {
         found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
@@ -198,20 +244,78 @@ static pboost_status audit_answer(auditing *a, const store_value *value, pboost_
     }
     a->out->answers++;
     a->out->rows += rows;
+    match_notes(a, &note, &n, value);
     if (a->labels == NULL)
         return PBOOST_OK;
     for (size_t b = 0; b < bags; b++) {
-        uint64_t size = pboost_get_number(released + b * bag_bytes + 8 * width, 8);
-        if (size > rows - at) {
+        uint64_t own = pboost_get_number(released + (b + 1) * bag_bytes - 8, 8);
+        if (own > rows - at) {
             found(a, "the bags of entry %lld have more rows than it claims", (long long)entry);
             return PBOOST_OK;
         }
-        audit_bag(a, entry, slots + 4 * at, size, released + b * bag_bytes);
-        at += size;
+        audit_bag(a, entry, slots + 4 * at, own, released + b * bag_bytes, note, n, b);
+        at += own;
     }
     if (at != rows)
         found(a, "entry %lld claims more rows than its bags have", (long long)entry);
     return PBOOST_OK;
+}
+
+/* Sizes and sums of a claim for the audit of the answer; the rows are audited here. */
+static pboost_status note_bags(auditing *a, claim_note *note, const store_value *value,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t width = a->ledger->rules.rules.width, bags = value[RELEASED].length / 8, at = 0;
+    size_t rows = value[SLOTS].length / 4;
+
+    NEED(note->size = calloc(bags + 1, sizeof *note->size), err);
+    NEED(note->sum = calloc(bags * width + 1, sizeof *note->sum), err);
+    NEED(note->known = calloc(bags + 1, 1), err);
+    note->n_bags = bags;
+    for (size_t b = 0; b < bags; b++) {
+        uint64_t own = pboost_get_number((const unsigned char *)value[RELEASED].data + 8 * b, 8);
+        if (own > rows - at)
+            break;
+        note->known[b] = audit_rows(a, value[NUMBER].number,
+                                    (const unsigned char *)value[SLOTS].data + 4 * at, own);
+        memcpy(note->sum + b * width, a->sum, width * sizeof *a->sum);
+        note->size[b] = own;
+        at += own;
+    }
+    if (at != rows)
+        found(a, "the bags of entry %lld do not have the rows that it claims",
+              (long long)value[NUMBER].number);
+done:
+    return st;
+}
+
+/* Rows of an answer that the first store has. */
+static pboost_status audit_claimed(auditing *a, const store_value *value, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    claim_notes alone = {0}, *notes = a->notes != NULL ? a->notes : &alone;
+    claim_note *note;
+
+    if (!a->replies) {
+        audit_claims(a, value);
+        return PBOOST_OK;
+    }
+    if (!parts_agree(value, a->link.version, false) ||
+        value[SLOTS].length != 4 * (uint64_t)value[ROWS].number ||
+        value[RELEASED].length != 8 * (uint64_t)value[BAGS].number) {
+        found(a, "the claim of entry %lld differs from the one in the chain",
+              (long long)value[NUMBER].number);
+        return PBOOST_OK;
+    }
+    a->out->rows += (uint64_t)value[ROWS].number;
+    TRY(pboost_notes_add(&note, notes, a->ledger->rules.store, (uint64_t)value[ROWS].number,
+                         value[DATA].data, value[DATA].length, err));
+    if (a->labels != NULL)
+        TRY(note_bags(a, note, value, err));
+done:
+    pboost_notes_free(&alone);
+    return st;
 }
 
 /* ---- Other entries --------------------------------------------------------------------------- */
@@ -340,6 +444,8 @@ static pboost_status audit_restore(auditing *a, const store_value *value, pboost
     (void)err;
     if (value[DATA].length > sizeof a->lost.byte)
         return not_valid(a, value);
+    if (a->notes != NULL)
+        a->notes->restored = true;
     a->lost.used = 0;
     pboost_record_bytes(&a->lost, value[DATA].data, value[DATA].length);
     return PBOOST_OK;
@@ -360,6 +466,7 @@ static const struct {
     {"import", audit_import},  {"token", audit_nothing},   {"approve", audit_nothing},
     {"revoke", audit_nothing}, {"upgrade", audit_upgrade}, {"burn", audit_burn},
     {"burn-all", audit_burn},  {"restore", audit_restore}, {"rekey", audit_nothing},
+    {"claim", audit_claimed},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
@@ -410,7 +517,7 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
     TRY(pboost_replay_entry(&a->tokens, problem, &entry, &a->link, err));
     if (problem[0] != '\0')
         found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
-    if (a->replies && (strcmp(kind, "answer") == 0) != (value[TOKEN].kind == VALUE_NUMBER)) {
+    if (a->replies && pboost_kind_answers(kind) != (value[TOKEN].kind == VALUE_NUMBER)) {
         found(a, "entry %lld and its answer do not belong together",
               (long long)value[NUMBER].number);
         return PBOOST_OK;
@@ -425,18 +532,19 @@ done:
 
 /* ---- What the entries add up to -------------------------------------------------------------- */
 
-static pboost_status audit_claim(void *user, const store_value *value, size_t n, pboost_error *err)
+/* The spent rows of the store, which were just read, against those that the entries name. */
+static void audit_spent(auditing *a)
 {
-    auditing *a = user;
-    int64_t slot = value[0].number;
-    (void)n, (void)err;
+    size_t missing = 0;
 
-    if (slot < 0 || slot >= (int64_t)a->labels->n ||
-        a->claimed[slot] != (uint32_t)value[1].number + 1)
-        found(a, "the claim of row %lld is not that of an entry", (long long)slot);
-    else
-        a->n_claimed--;
-    return PBOOST_OK;
+    for (uint32_t slot = 0; slot < a->labels->n; slot++) {
+        bool spent = pboost_labels_spent(a->labels, slot);
+        if (spent && a->claimed[slot] == 0)
+            found(a, "row %u is spent, but no entry claims it", slot);
+        missing += !spent && a->claimed[slot] != 0;
+    }
+    if (missing > 0)
+        found(a, "%zu rows of answers are not marked as claimed", missing);
 }
 
 static pboost_status audit_use(void *user, const store_value *value, size_t n, pboost_error *err)
@@ -547,10 +655,7 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
     TRY(audit_lost(a, s, err));
     if (a->labels == NULL)
         goto done;
-    TRY(s->class->run(s, "SELECT slot, entry FROM ledger_claim", NULL, 0, audit_claim, a, err));
-    if (a->n_claimed != 0)
-        found(a, "%llu rows of answers are not marked as claimed",
-              (unsigned long long)a->n_claimed);
+    audit_spent(a);
     TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, audit_use, a, err));
     for (size_t u = 0; u < a->labels->n_units * a->labels->shares.n; u++)
         if (a->uses[u] != 0) {
@@ -589,8 +694,9 @@ done:
 #define ENTRY_COLUMNS                                                                              \
     "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.data, e.hash, e.seal, e.slots, e.mac"
 
-pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, bool replies,
-                                       pboost_error *err)
+/* notes: what the other stores say, or are to be told; NULL: nothing. */
+static pboost_status audit_store(pboost_audit *out, pboost_ledger *ledger, bool replies,
+                                 claim_notes *notes, pboost_error *err)
 {
     static const char *const SQL[] = {
         ENTRY_COLUMNS " FROM ledger_entry e ORDER BY e.number",
@@ -599,7 +705,8 @@ pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger,
                       " ORDER BY e.number"};
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
-    auditing a = {.out = out, .ledger = ledger, .replies = replies, .link = {.number = -1}};
+    auditing a = {
+        .out = out, .ledger = ledger, .replies = replies, .link = {.number = -1}, .notes = notes};
 
     *out = (pboost_audit){0};
     TRY(load_labels(&a, ledger, err));
@@ -615,6 +722,12 @@ done:
     free(a.old_rows.range);
     pboost_replay_free(&a.tokens);
     return st;
+}
+
+pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger, bool replies,
+                                       pboost_error *err)
+{
+    return audit_store(out, ledger, replies, NULL, err);
 }
 
 /* A ledger that is only inspected has not opened its witness. */
@@ -640,14 +753,71 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
+static pboost_status audit_other(pboost_audit *out, pboost_ledger *l, claim_notes *notes,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
+    TRY(pboost_side_enter(l, &l->write, false, err));
+    TRY(audit_store(out, l, true, notes, err));
+    TRY(audit_witness(out, l, err));
+done:
+    pboost_side_leave(&l->write);
+    return st;
+}
+
+/* Answers and bags are those of the first store. */
+static void add_audit(pboost_audit *sum, const pboost_audit *other, size_t number)
+{
+    sum->entries += other->entries;
+    sum->rows += other->rows;
+    sum->rows_imported += other->rows_imported;
+    if (sum->problems == 0 && other->problems > 0)
+        snprintf(sum->first_problem, sizeof sum->first_problem, "store %zu: %.200s", number,
+                 other->first_problem);
+    sum->problems += other->problems;
+}
+
+/* Where stores are missing each is looked at alone. */
+static pboost_status audit_others(pboost_audit *out, claim_notes *notes, pboost_ledger *l,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool whole = pboost_ledger_check_whole(l, NULL) == PBOOST_OK;
+    pboost_audit other;
+
+    for (size_t i = 0; i < l->n_others; i++) {
+        TRY(audit_other(&other, l->other[i], whole ? notes : NULL, err));
+        add_audit(out, &other, l->other[i]->rules.store);
+    }
+done:
+    return st;
+}
+
+/* The first store is read as it was before the others, whose claims come before its answers. */
+pboost_status pboost_ledger_audit(pboost_audit *out, pboost_ledger *ledger, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    claim_notes notes = {0};
+    pboost_audit others = {0};
+    char problem[NOTES_PROBLEM];
+    bool several = ledger->n_others > 0 && pboost_ledger_check_whole(ledger, NULL) == PBOOST_OK;
+    int64_t entries = 0;
+
     TRY(pboost_side_enter(ledger, &ledger->write, false, err));
-    TRY(pboost_ledger_audit_here(out, ledger, true, err));
+    TRY(ledger->write.store->class->run(ledger->write.store, "SELECT count(*) FROM ledger_entry",
+                                        NULL, 0, pboost_store_number, &entries, err));
+    TRY(audit_others(&others, &notes, ledger, err));
+    TRY(audit_store(out, ledger, true, several ? &notes : NULL, err));
     TRY(audit_witness(out, ledger, err));
+    add_audit(out, &others, 0);
+    if (others.problems > 0 && out->problems == others.problems)
+        memcpy(out->first_problem, others.first_problem, sizeof out->first_problem);
+    out->interrupted = pboost_notes_interrupted(&notes);
+    if (several && pboost_stores_find_twice(problem, ledger) != PBOOST_OK && out->problems++ == 0)
+        snprintf(out->first_problem, sizeof out->first_problem, "%s", problem);
 done:
     pboost_side_leave(&ledger->write);
+    pboost_notes_free(&notes);
     return st;
 }

@@ -154,7 +154,7 @@ pboost_status pboost_verifier_entry(pboost_verifier *v, const pboost_ledger_entr
     if (!pboost_digest_equal(&told.hash, &link.hash))
         FAIL(err, PBOOST_BAD_DATA, "entry %lld was changed: its hash differs",
              (long long)link.number);
-    if (strcmp(e->kind, "answer") != 0 && !pboost_digest_equal(&told.seal, &link.seal))
+    if (!pboost_kind_answers(e->kind) && !pboost_digest_equal(&told.seal, &link.seal))
         FAIL(err, PBOOST_BAD_DATA, "entry %lld was changed: its seal differs",
              (long long)link.number);
     link.seal = told.seal;

@@ -11,19 +11,20 @@
 #ifndef PBOOST_CHAIN_H
 #define PBOOST_CHAIN_H
 
+#include <nettle/sha2.h>
 #include <priorboost/ledger.h>
 
 #include "bytes.h"
 #include "key.h"
 #include "store.h"
 
-/* The version of what is hashed, which is that of the store: see upgrade.c. */
-enum { CHAIN_VERSION = PBOOST_STORE_VERSION, NONCE_BYTES = 32 };
+/* The version of what is hashed.  Version 3 of stores has other tables, but hashes as version 2. */
+enum { CHAIN_VERSION = 2, NONCE_BYTES = 32 };
 
 /* ---- Hashing --------------------------------------------------------------------------------- */
 
 typedef struct {
-    crypto_hash_sha256_state state;
+    struct sha256_ctx state;
     size_t used;
     unsigned char buffer[4096];
 } hasher;
@@ -101,8 +102,17 @@ pboost_status pboost_chain_take(chain_link *out, store *s, const store_value val
 pboost_status pboost_chain_at(chain_link *out, store *s, int64_t number, pboost_error *err);
 pboost_status pboost_chain_knows(bool *out, store *s, const digest *hash, pboost_error *err);
 
-/* What an answer released: by bag its sums with noise, then its size, 64 bits each. */
-#define RELEASED_BYTES(width) (8 * ((width) + 1))
+/* What an answer released: by bag its sums with noise, then its size, and where the oracle has
+ * several stores how many of its rows are in this one, 64 bits each.  An entry that claims rows for
+ * an answer in another store has that last number alone. */
+#define RELEASED_BYTES(width, stores) (8 * ((width) + 1 + ((stores) > 0)))
+
+/* The rows of an answer that other stores have claimed, as its entry says after the request id; 0
+ * where the oracle has one store. */
+uint64_t pboost_rows_elsewhere(const void *data, size_t length);
+
+/* "answer", and "claim" of another store's answer: entries that have a row of ledger_answer. */
+bool pboost_kind_answers(const char *kind);
 
 /* The rows that an entry claims or erases: 32 bits each. */
 enum { SLOT_BYTES = 4 };

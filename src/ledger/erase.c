@@ -14,7 +14,6 @@ typedef struct {
     size_t n_erase, n_spend;
     uint32_t *unit; /* units that have no row left, some perhaps twice */
     size_t n_units;
-    int64_t entry;
     unsigned char *bytes;
 } forgetting;
 
@@ -130,15 +129,6 @@ done:
     return st;
 }
 
-static pboost_status spend_row(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const forgetting *f = user;
-    (void)err;
-    value[0] = value_number(f->spend[i]);
-    value[1] = value_number(f->entry);
-    return PBOOST_OK;
-}
-
 /* Label and id of the rows. */
 static pboost_status erase_rows(const forgetting *f, const label_table *t, store *s,
                                 pboost_error *err)
@@ -192,11 +182,9 @@ static pboost_status erase(forgetting *f, pboost_ledger *l, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = l->write.store;
-    store_bulk claims = {"ledger_claim", "ii", f->n_spend, spend_row, f};
     record data = {0};
 
-    f->entry = l->labels.link.number + 1;
-    TRY(s->class->bulk(s, &claims, err));
+    TRY(pboost_claims_add(s, f->spend, f->n_spend, l->labels.n, err));
     TRY(erase_rows(f, &l->labels, s, err));
     TRY(erase_units(f, s, err));
     digest hash = pboost_slots_hash(f->bytes, SLOT_BYTES * f->n_erase);
@@ -212,8 +200,8 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
-                                   const pboost_erasure *erasure, pboost_error *err)
+static pboost_status forget_here(size_t *forgotten, pboost_ledger *ledger,
+                                 const pboost_erasure *erasure, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
@@ -221,13 +209,6 @@ pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
 
     *forgotten = 0;
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    if (erasure->struct_size != sizeof *erasure)
-        FAIL(err, PBOOST_INVALID,
-             "erasure: struct_size is %zu, not %zu; start from PBOOST_ERASURE_INIT",
-             erasure->struct_size, sizeof *erasure);
-    if (erasure->n_units > 0 && !ledger->rules.units)
-        FAIL(err, PBOOST_INVALID,
-             "units are to be erased, but the store was made without them (--unit at init)");
     TRY(pboost_labels_refresh(&ledger->labels, s, err));
     TRY(choose(&f, &ledger->labels, s, erasure, err));
     if (f.n_erase > 0) {
@@ -244,5 +225,101 @@ done:
     free(f.spend);
     free(f.bytes);
     free(f.unit);
+    return st;
+}
+
+/* ---- Several stores -------------------------------------------------------------------------- */
+
+/* The store that has a row or unit; n_stores: none of those that are open. */
+static size_t store_of(const pboost_ledger *l, pboost_id id, bool unit)
+{
+    size_t n = 1 + l->n_others, i = 0;
+
+    for (; i < n; i++) {
+        const pboost_ledger *here = i == 0 ? l : l->other[i - 1];
+        if (l->rules.stores == 0 ||
+            (l->rules.units && !unit
+                 ? pboost_labels_find(&here->labels, &here->keys, id) != NO_NUMBER
+                 : pboost_id_store(id, l->rules.stores) == here->rules.store - 1))
+            break;
+    }
+    return i;
+}
+
+/* Whether what is named in this store is all there. */
+static pboost_status check_here(pboost_ledger *l, const pboost_erasure *e, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    forgetting f = {0};
+
+    TRY(pboost_side_enter(l, &l->write, false, err));
+    TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
+    TRY(find_rows(&f, &l->labels, l->write.store, e, err));
+done:
+    pboost_side_leave(&l->write);
+    free(f.erase);
+    return st;
+}
+
+/* Those of the rows, or units, that are in store i. */
+static pboost_status choose_own(pboost_id **out, size_t *n, const pboost_ledger *l, size_t i,
+                                const pboost_id *id, size_t all, bool units, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char number[24];
+
+    NEED(*out = pboost_alloc(all, sizeof **out), err);
+    for (size_t k = 0; k < all; k++) {
+        size_t at = store_of(l, id[k], units);
+        snprintf(number, sizeof number, "%lld", (long long)id[k].number);
+        if (at > l->n_others)
+            FAIL(err, PBOOST_BAD_DATA,
+                 "%s '%.60s' is in none of the stores that are given; nothing was erased",
+                 units ? "unit" : "id", id[k].text != NULL ? id[k].text : number);
+        if (at == i)
+            (*out)[(*n)++] = id[k];
+    }
+done:
+    return st;
+}
+
+/* What is named is looked for in all stores before any is changed.  If it ends in between, the same
+ * call is to be made again: what is erased already is recognised. */
+pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
+                                   const pboost_erasure *erasure, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_erasure own[PBOOST_STORES_MAX] = {{0}};
+    pboost_id *id[PBOOST_STORES_MAX] = {NULL}, *unit[PBOOST_STORES_MAX] = {NULL};
+    size_t n = 1 + ledger->n_others, here = 0;
+
+    *forgotten = 0;
+    if (erasure->struct_size != sizeof *erasure)
+        FAIL(err, PBOOST_INVALID,
+             "erasure: struct_size is %zu, not %zu; start from PBOOST_ERASURE_INIT",
+             erasure->struct_size, sizeof *erasure);
+    if (erasure->n_units > 0 && !ledger->rules.units)
+        FAIL(err, PBOOST_INVALID,
+             "units are to be erased, but the store was made without them (--unit at init)");
+    for (size_t i = 0; i < n; i++) {
+        own[i] = *erasure;
+        own[i].n = own[i].n_units = 0;
+        TRY(choose_own(&id[i], &own[i].n, ledger, i, erasure->id, erasure->n, false, err));
+        TRY(choose_own(&unit[i], &own[i].n_units, ledger, i, erasure->unit, erasure->n_units, true,
+                       err));
+        own[i].id = id[i];
+        own[i].unit = unit[i];
+        if (n > 1)
+            TRY(check_here(pboost_ledger_store(ledger, i), &own[i], err));
+    }
+    for (size_t i = 0; i < n; i++) {
+        TRY(forget_here(&here, pboost_ledger_store(ledger, i), &own[i], err));
+        *forgotten += here;
+    }
+done:
+    for (size_t i = 0; i < n; i++) {
+        free(id[i]);
+        free(unit[i]);
+    }
     return st;
 }

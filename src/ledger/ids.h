@@ -30,7 +30,10 @@ bool pboost_id_valid(pboost_id id);
 /* The number of an id; NO_NUMBER if it is not there. */
 uint32_t pboost_ids_find(const id_map *map, pboost_id id);
 
-/* The same, adding the id if it is not there; *added says so.  The id is valid. */
+/* The numbers of n ids, of which the memory is asked for some ahead: it is mostly waited for. */
+void pboost_ids_find_all(uint32_t *out, const id_map *map, const pboost_id *id, size_t n);
+
+/* The number of an id, adding the id if it is not there; *added says so.  The id is valid. */
 pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_id id,
                              pboost_error *err);
 
@@ -41,5 +44,8 @@ const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24])
  * Returns how many. */
 enum { ID_CANONICAL_MAX = PBOOST_ID_MAX + 2 };
 size_t pboost_id_canonical(unsigned char out[ID_CANONICAL_MAX], pboost_id id);
+
+/* Which of several stores, from 0, has the row or unit with this id: a hash, the same for ever. */
+size_t pboost_id_store(pboost_id id, size_t stores);
 
 #endif

@@ -99,7 +99,10 @@ static pboost_status set_bounds(importing *m, pboost_error *err)
                  m->in->bad_label, b->lower, b->upper);
         if (m->in->clamp && classes)
             FAIL(err, PBOOST_INVALID, "labels are classes, which cannot be moved to bounds");
-        TRY(pboost_grid_check_rows(&m->ledger->number[j].grid, m->first + m->in->n, err));
+        /* a bag's sum is that of all stores */
+        size_t stores = m->ledger->rules.stores > 0 ? m->ledger->rules.stores : 1;
+        TRY(pboost_grid_check_rows(&m->ledger->number[j].grid, (m->first + m->in->n) * stores,
+                                   err));
     }
 done:
     return st;
@@ -376,38 +379,218 @@ done:
     return st;
 }
 
+/* ---- Several stores -------------------------------------------------------------------------- */
+
+/* The rows of an import that belong to one store. */
+typedef struct {
+    pboost_ledger *ledger;
+    const pboost_import *whole;
+    pboost_import in; /* of them */
+    size_t *position; /* in the whole; NULL: they are all there are */
+    pboost_id *id, *unit, *scope;
+    double *label;
+    size_t before; /* rows of the stores before */
+    pboost_import_report report;
+    importing m;
+    bool entered;
+} division;
+
+static void free_division(division *d)
+{
+    if (d->entered)
+        pboost_side_leave(&d->ledger->write);
+    free_importing(&d->m);
+    free(d->position);
+    free(d->id);
+    free(d->unit);
+    free(d->scope);
+    if (d->label != NULL)
+        sodium_memzero(d->label, d->in.n * d->ledger->labels.columns * sizeof *d->label);
+    free(d->label);
+}
+
+static bool tell_progress(void *user, size_t done, size_t total)
+{
+    const division *d = user;
+    (void)total;
+    return d->whole->progress(d->whole->user, d->before + done, d->whole->n);
+}
+
+static void copy_row(division *d, size_t i, size_t columns)
+{
+    const pboost_import *in = d->whole;
+    size_t n = d->in.n++;
+
+    d->position[n] = i;
+    d->id[n] = in->id[i];
+    memcpy(d->label + n * columns, in->label + i * columns, columns * sizeof *d->label);
+    if (in->unit != NULL)
+        d->unit[n] = in->unit[i];
+    if (in->scope != NULL)
+        d->scope[n] = in->scope[i];
+}
+
+/* The rows whose unit, or else id, belongs to the store; those of stores that are not open are left
+ * out. */
+static pboost_status divide(division *d, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_import *in = d->whole;
+    const pboost_id *by = in->unit != NULL ? in->unit : in->id;
+    size_t stores = d->ledger->rules.stores, number = d->ledger->rules.store - 1, n = 0;
+    size_t columns = d->ledger->labels.columns;
+
+    d->in = *in;
+    if (stores == 0 || in->struct_size != sizeof *in)
+        goto done;
+    d->in.n = 0;
+    for (size_t i = 0; i < in->n; i++)
+        n += !pboost_id_valid(by[i]) || pboost_id_store(by[i], stores) == number;
+    NEED(d->position = pboost_alloc(n, sizeof *d->position), err);
+    NEED(d->id = pboost_alloc(n, sizeof *d->id), err);
+    NEED(d->label = pboost_alloc(n, columns * sizeof *d->label), err);
+    if (in->unit != NULL)
+        NEED(d->unit = pboost_alloc(n, sizeof *d->unit), err);
+    if (in->scope != NULL)
+        NEED(d->scope = pboost_alloc(n, sizeof *d->scope), err);
+    for (size_t i = 0; i < in->n; i++)
+        if (!pboost_id_valid(by[i]) || pboost_id_store(by[i], stores) == number)
+            copy_row(d, i, columns);
+    d->in.id = d->id;
+    d->in.label = d->label;
+    d->in.unit = d->unit;
+    d->in.scope = d->scope;
+    d->in.progress = in->progress != NULL ? tell_progress : NULL;
+    d->in.user = d;
+done:
+    return st;
+}
+
+/* All but the commit.  A store of several may have no row of a small import. */
+static pboost_status begin_import(division *d, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger *ledger = d->ledger;
+    store *s = ledger->write.store;
+    label_table *t = &ledger->labels;
+    importing *m = &d->m;
+
+    d->report = (pboost_import_report){.bad_row = SIZE_MAX};
+    *m = (importing){.in = &d->in, .report = &d->report, .ledger = ledger};
+    d->entered = true;
+    TRY(pboost_side_enter(ledger, &ledger->write, true, err));
+    TRY(check_import(d->whole, ledger, err));
+    TRY(pboost_labels_refresh(t, s, err));
+    TRY(divide(d, err));
+    if (d->in.n == 0)
+        goto done;
+    m->first = t->n;
+    TRY(set_bounds(m, err));
+    TRY(s->class->run(s, "SELECT id, digest FROM ledger_unit ORDER BY unit", NULL, 0, take_known,
+                      &m->units, err));
+    TRY(s->class->run(s, "SELECT name FROM ledger_scope ORDER BY scope", NULL, 0, take_known,
+                      &m->scopes, err));
+    m->old_units = m->units.n;
+    m->old_scopes = m->scopes.n;
+    TRY(take_rows(m, err));
+    TRY(check_lost(m, s, err));
+    TRY(store_import(m, s, err));
+done:
+    return st;
+}
+
+/* An id is in one store only.  Without units its own hash says which; with them two units may name
+ * it, so the other stores and their parts of this import are looked at. */
+static pboost_status check_elsewhere(division *d, const division *other, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char room[24];
+
+    for (size_t i = 0; d->in.unit != NULL && i < d->in.n; i++) {
+        if (pboost_labels_find(&other->ledger->labels, &other->ledger->keys, d->in.id[i]) ==
+                NO_NUMBER &&
+            pboost_ids_find(&other->m.seen, d->in.id[i]) == NO_NUMBER)
+            continue;
+        d->report.bad_row = i;
+        d->report.bad_part = "id";
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is already in another store of the oracle",
+             pboost_ids_text(&d->m.seen, (uint32_t)i, room));
+    }
+done:
+    return st;
+}
+
+static pboost_status begin_all(division *d, size_t n, size_t *bad, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        *bad = i;
+        d[i].before = i > 0 ? d[i - 1].before + d[i - 1].in.n : 0;
+        TRY(begin_import(&d[i], err));
+        for (size_t j = 0; j < i; j++)
+            TRY(check_elsewhere(&d[i], &d[j], err));
+    }
+done:
+    return st;
+}
+
+static pboost_status commit_all(division *d, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_error why = {0};
+
+    for (size_t i = 0; i < n; i++) {
+        if (d[i].in.n == 0)
+            continue;
+        st = pboost_store_commit(d[i].ledger->write.store, &why);
+        if (st != PBOOST_OK && i > 0)
+            FAIL(
+                err, st,
+                "%s; the rows of the %zu stores before are imported: repeat the import with --store"
+                " for each of the others",
+                why.message, i);
+        if (st != PBOOST_OK)
+            FAIL(err, st, "%s", why.message);
+    }
+done:
+    return st;
+}
+
+/* Each store has its rows in a transaction, and all are committed when all are right. */
 pboost_status pboost_ledger_import(pboost_import_report *out, pboost_ledger *ledger,
                                    const pboost_import *in, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    store *s = ledger->write.store;
-    label_table *t = &ledger->labels;
-    importing m = {.in = in, .report = out, .ledger = ledger};
+    size_t n = 1 + ledger->n_others, bad = 0;
+    division *d = NULL;
 
     *out = (pboost_import_report){.bad_row = SIZE_MAX};
-    TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    TRY(check_import(in, ledger, err));
-    TRY(pboost_labels_refresh(t, s, err));
-    m.first = t->n;
-    TRY(set_bounds(&m, err));
-    TRY(s->class->run(s, "SELECT id, digest FROM ledger_unit ORDER BY unit", NULL, 0, take_known,
-                      &m.units, err));
-    TRY(s->class->run(s, "SELECT name FROM ledger_scope ORDER BY scope", NULL, 0, take_known,
-                      &m.scopes, err));
-    m.old_units = m.units.n;
-    m.old_scopes = m.scopes.n;
-    TRY(take_rows(&m, err));
-    TRY(check_lost(&m, s, err));
-    TRY(store_import(&m, s, err));
-    TRY(pboost_store_commit(s, err));
+    NEED(d = calloc(n, sizeof *d), err);
+    for (size_t i = 0; i < n; i++) {
+        d[i].ledger = pboost_ledger_store(ledger, i);
+        d[i].whole = in;
+    }
+    TRY(begin_all(d, n, &bad, err));
+    TRY(commit_all(d, n, err));
     if (in->progress != NULL)
         (void)in->progress(in->user, in->n, in->n);
-    out->rows = in->n;
+    for (size_t i = 0; i < n; i++) {
+        out->rows += d[i].in.n;
+        out->clamped += d[i].report.clamped;
+        out->replaced += d[i].report.replaced;
+    }
 done:
-    pboost_side_leave(&ledger->write);
-    free_importing(&m);
-    if (st == PBOOST_OK)
-        st = pboost_ledger_cover(ledger, INT64_MAX, err);
+    if (st != PBOOST_OK && d != NULL && d[bad].report.bad_row != SIZE_MAX && d[bad].entered) {
+        *out = d[bad].report;
+        if (d[bad].position != NULL)
+            out->bad_row = d[bad].position[out->bad_row];
+    }
+    for (size_t i = n; d != NULL && i-- > 0;)
+        free_division(&d[i]);
+    free(d);
+    for (size_t i = 0; st == PBOOST_OK && i < n; i++)
+        st = pboost_ledger_cover(pboost_ledger_store(ledger, i), INT64_MAX, err);
     if (st != PBOOST_OK)
         out->clamped = out->replaced = 0;
     return st;

@@ -63,12 +63,12 @@ void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
 
 digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id)
 {
-    unsigned char canonical[ID_CANONICAL_MAX];
-    record r = {0};
+    unsigned char text[NAME_TABLE_MAX + ID_CANONICAL_MAX];
+    size_t used = strlen(table) + 1;
 
-    pboost_record_text(&r, table);
-    pboost_record_bytes(&r, canonical, pboost_id_canonical(canonical, id));
-    return pboost_keys_mac(keys, KEY_ROW, r.byte, r.used);
+    memcpy(text, table, used);
+    used += pboost_id_canonical(text + used, id);
+    return pboost_keys_mac(keys, KEY_ROW, text, used);
 }
 
 void pboost_hash_row_digest(hasher *h, const digest *id, uint32_t unit, uint32_t scope)
@@ -253,18 +253,6 @@ done:
     return st;
 }
 
-static pboost_status take_claim(void *user, const store_value *value, size_t n, pboost_error *err)
-{
-    label_table *t = user;
-    (void)n;
-
-    if (value[0].number < 0 || value[0].number >= (int64_t)t->n)
-        return damaged(err, "claim", value[0].number);
-    uint32_t slot = (uint32_t)value[0].number;
-    pboost_labels_spend(t, &slot, 1, false);
-    return PBOOST_OK;
-}
-
 static pboost_status take_use(void *user, const store_value *value, size_t n, pboost_error *err)
 {
     label_table *t = user;
@@ -308,7 +296,8 @@ static pboost_status read_all(label_table *t, store *s, pboost_error *err)
 
     pboost_labels_free(t);
     TRY(read_rows(t, s, err));
-    TRY(s->class->run(s, "SELECT slot FROM ledger_claim", NULL, 0, take_claim, t, err));
+    if (t->n > 0)
+        TRY(pboost_claims_read(t->spent, t->n, s, err));
     TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, take_use, t, err));
 done:
     return st;

@@ -5,11 +5,18 @@
  * noise that was drawn is then lost together with its claim, so a client never sees two draws for
  * one question.
  *
+ * Where the oracle has several stores, each claims its own rows in a thread of its own, and the
+ * sums of all meet in memory before the noise is drawn, once.  The other stores commit their claims
+ * first, the store with the reply last.  So an answer that exists has all its claims; if the
+ * process ends in between, the claims that were committed stay, the question has no answer, and a
+ * retry is refused, because nobody could tell whether an answer was once there.
+ *
  * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
- * says which rows are at fault; the store's constraints forbid a second claim even if the copy is
- * wrong. */
+ * says which rows are at fault; the store's own record (claims.c) forbids a second claim even if
+ * the copy is wrong. */
 #include <string.h>
 
+#include "shards.h"
 #include "state.h"
 
 pboost_status pboost_refuse(pboost_problem *out, pboost_problem problem, pboost_error *err)
@@ -29,35 +36,26 @@ void pboost_reply_free(pboost_reply *reply)
 /* ---- The question ---------------------------------------------------------------------------- */
 
 /* Everything one question needs; allocated before the transaction begins. */
-typedef struct {
+struct asking {
     const pboost_question *q;
     size_t n; /* rows */
     digest hash;
     pboost_token token;
-    uint32_t *slot;   /* in the order of the question */
-    uint32_t *sorted; /* in the order of the store */
-    unsigned char *slot_bytes;
+    size_t n_shards;
+    shard *shard; /* by store; the first one has the reply */
     size_t width; /* numbers in an answer */
     size_t *size;
     double *value;
-    int64_t *total;          /* by number: the sum of the bag that is answered */
-    unsigned char *released; /* by bag: each S + Z, and the size, 64 bits each */
-    unsigned char nonce[NONCE_BYTES];
-    int64_t now;   /* when the token was found to be valid, and of the entry */
-    int64_t entry; /* of the answer, new or stored */
-} asking;
+    int64_t now; /* when the token was found to be valid, and of the entry */
+};
 
 static void free_asking(asking *a)
 {
-    free(a->slot);
-    free(a->sorted);
-    free(a->slot_bytes);
+    for (size_t i = 0; i < a->n_shards; i++)
+        pboost_shard_clear(&a->shard[i]);
+    free(a->shard);
     free(a->size);
     free(a->value);
-    if (a->total != NULL)
-        sodium_memzero(a->total, a->width * sizeof *a->total);
-    free(a->total);
-    free(a->released);
 }
 
 static bool well_formed(const pboost_question *q)
@@ -75,25 +73,49 @@ static bool well_formed(const pboost_question *q)
     return true;
 }
 
-/* Two questions are the same if they have the same format, bags and ids in order.  The head does
- * not count: it changes with every answer. */
-static digest hash_question(const pboost_question *q)
+/* A range of the bags, as many as there are threads: see hash_question. */
+static pboost_status hash_range(asking *a, shard *h, pboost_error *err)
 {
+    const pboost_question *q = a->q;
+    size_t range = (size_t)(h - a->shard);
+    size_t first = q->n_bags * range / a->n_shards, end = q->n_bags * (range + 1) / a->n_shards;
     unsigned char canonical[ID_CANONICAL_MAX];
-    hasher h;
+    hasher s;
+    (void)err;
 
-    pboost_hash_start(&h, "priorboost question 1");
-    pboost_hash_number(&h, q->format);
-    pboost_hash_number(&h, q->n_bags);
-    for (size_t b = 0; b < q->n_bags; b++)
-        pboost_hash_number(&h, q->start[b + 1]);
-    for (size_t i = 0; i < q->start[q->n_bags]; i++)
-        pboost_hash_bytes(&h, canonical, pboost_id_canonical(canonical, q->id[i]));
-    return pboost_hash_end(&h);
+    pboost_hash_start(&s, "priorboost question 1");
+    pboost_hash_number(&s, q->format);
+    pboost_hash_number(&s, end - first);
+    for (size_t b = first; b < end; b++)
+        pboost_hash_number(&s, q->start[b + 1]);
+    for (size_t i = q->start[first]; i < q->start[end]; i++)
+        pboost_hash_bytes(&s, canonical, pboost_id_canonical(canonical, q->id[i]));
+    h->question = pboost_hash_end(&s);
+    return PBOOST_OK;
 }
 
-static pboost_status prepare(asking *a, const pboost_ledger *l, pboost_reply *out,
-                             pboost_error *err)
+/* Two questions are the same if they have the same format, bags and ids in order.  The head does
+ * not count: it changes with every answer.  An oracle with several stores hashes as many ranges of
+ * the bags, and then their hashes. */
+static pboost_status hash_question(asking *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    hasher s;
+
+    TRY(pboost_shards_each(a, a->shard, a->n_shards, hash_range, err));
+    a->hash = a->shard->question;
+    if (a->n_shards == 1)
+        goto done;
+    pboost_hash_start(&s, "priorboost question 2");
+    pboost_hash_number(&s, a->q->n_bags);
+    for (size_t i = 0; i < a->n_shards; i++)
+        pboost_hash_bytes(&s, a->shard[i].question.byte, sizeof(digest));
+    a->hash = pboost_hash_end(&s);
+done:
+    return st;
+}
+
+static pboost_status prepare(asking *a, pboost_ledger *l, pboost_reply *out, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_question *q = a->q;
@@ -104,14 +126,13 @@ static pboost_status prepare(asking *a, const pboost_ledger *l, pboost_reply *ou
     }
     a->n = q->start[q->n_bags];
     a->width = l->rules.rules.width;
-    a->hash = hash_question(q);
-    NEED(a->slot = pboost_alloc(a->n, sizeof *a->slot), err);
-    NEED(a->sorted = pboost_alloc(a->n, sizeof *a->sorted), err);
-    NEED(a->slot_bytes = pboost_alloc(a->n, sizeof *a->slot), err);
     NEED(a->size = pboost_alloc(q->n_bags, sizeof *a->size), err);
     NEED(a->value = pboost_alloc(q->n_bags, a->width * sizeof *a->value), err);
-    NEED(a->total = calloc(a->width, sizeof *a->total), err);
-    NEED(a->released = pboost_alloc(q->n_bags, RELEASED_BYTES(a->width)), err);
+    NEED(a->shard = calloc(1 + l->n_others, sizeof *a->shard), err);
+    a->n_shards = 1 + l->n_others;
+    for (size_t i = 0; i < a->n_shards; i++)
+        a->shard[i] = (shard){.l = pboost_ledger_store(l, i), .entry = -1};
+    TRY(hash_question(a, err));
 done:
     return st;
 }
@@ -180,7 +201,8 @@ static pboost_status recall(bool *answered, pboost_reply *out, asking *a, pboost
         TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_ANSWER_KIND, err));
     TRY(find_answer(&stored, s, a->token.id, a->q->request_id, err));
     *answered = stored.found;
-    a->entry = stored.entry;
+    for (size_t i = 0; stored.found && i < a->n_shards; i++) /* the claims came before */
+        a->shard[i].entry = i == 0 ? stored.entry : INT64_MAX;
     if (stored.found && !pboost_digest_equal(&stored.hash, &a->hash)) {
         pboost_reply_free(out);
         TRY(pboost_refuse(&out->problem, PBOOST_PROBLEM_REQUEST_CONFLICT, err));
@@ -191,38 +213,11 @@ done:
 
 /* ---- Claiming -------------------------------------------------------------------------------- */
 
-/* The slots of the ids in this token's scope; NO_NUMBER for all others. */
-static void find_slots(uint32_t *slot, const pboost_ledger *ledger, const pboost_token *token,
-                       const pboost_id *id, size_t n)
-{
-    const label_table *t = &ledger->labels;
-    uint32_t scope = NO_NUMBER;
-
-    if (token->scoped)
-        scope = pboost_ids_find(&t->scopes, (pboost_id){token->scope, 0});
-    for (size_t i = 0; i < n; i++) {
-        slot[i] = pboost_ids_find(&t->ids, id[i]);
-        if (slot[i] != NO_NUMBER &&
-            (*pboost_labels_of(t, slot[i]) == NO_LABEL ||
-             (token->scoped && (scope == NO_NUMBER || t->scope[slot[i]] != scope))))
-            slot[i] = NO_NUMBER;
-    }
-}
-
 typedef struct {
-    const asking *a;
+    const shard *h;
     label_table *labels;
     int64_t entry;
 } claiming;
-
-static pboost_status claim_row(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const claiming *c = user;
-    (void)err;
-    value[0] = value_number(c->a->sorted[i]);
-    value[1] = value_number(c->entry);
-    return PBOOST_OK;
-}
 
 /* New uses of a unit are numbered after those it has in the row's share; new_uses counts them, and
  * the caller sets it to zero afterwards. */
@@ -230,7 +225,7 @@ static pboost_status use_row(void *user, store_value *value, size_t i, pboost_er
 {
     const claiming *c = user;
     label_table *t = c->labels;
-    uint32_t slot = c->a->sorted[i];
+    uint32_t slot = c->h->sorted[i];
     size_t at = pboost_labels_use(t, slot);
     (void)err;
     value[0] = value_number(t->unit[slot]);
@@ -240,22 +235,21 @@ static pboost_status use_row(void *user, store_value *value, size_t i, pboost_er
     return PBOOST_OK;
 }
 
-static pboost_status claim_rows(asking *a, pboost_ledger *l, int64_t entry, pboost_error *err)
+static pboost_status claim_rows(const shard *h, int64_t entry, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    store *s = l->write.store;
-    label_table *t = &l->labels;
-    claiming c = {a, t, entry};
-    store_bulk claims = {"ledger_claim", "ii", a->n, claim_row, &c};
-    store_bulk uses = {"ledger_unit_use", "iii", a->n, use_row, &c};
+    store *s = h->l->write.store;
+    label_table *t = &h->l->labels;
+    claiming c = {h, t, entry};
+    store_bulk uses = {"ledger_unit_use", "iii", h->n, use_row, &c};
 
-    memcpy(a->sorted, a->slot, a->n * sizeof *a->slot);
-    pboost_slots_sort(a->sorted, a->n);
-    TRY(s->class->bulk(s, &claims, err));
+    TRY(pboost_claims_add(s, h->slot, h->n, t->n, err));
     if (t->units) {
+        memcpy(h->sorted, h->slot, h->n * sizeof *h->slot);
+        pboost_slots_sort(h->sorted, h->n);
         st = s->class->bulk(s, &uses, err);
-        for (size_t i = 0; i < a->n; i++)
-            t->new_uses[pboost_labels_use(t, a->slot[i])] = 0;
+        for (size_t i = 0; i < h->n; i++)
+            t->new_uses[pboost_labels_use(t, h->slot[i])] = 0;
     }
 done:
     return st;
@@ -263,7 +257,7 @@ done:
 
 /* ---- Answering ------------------------------------------------------------------------------- */
 
-/* The sums of a bag: of each label column, or how many rows each class has. */
+/* The sums of a bag's rows in this store: of each label column, or how many rows each class has. */
 static void sum_bag(int64_t *total, const pboost_ledger *l, const uint32_t *slot, size_t size)
 {
     const label_table *t = &l->labels;
@@ -278,28 +272,36 @@ static void sum_bag(int64_t *total, const pboost_ledger *l, const uint32_t *slot
                 total[j] += pboost_labels_of(t, slot[i])[j];
 }
 
-/* S + Z of every number of every bag.  The sums of all rows of a store are below 2^62 (see import),
- * and so is noise. */
-static pboost_status answer_bags(asking *a, const pboost_ledger *l, pboost_error *err)
+/* S + Z of every number of every bag.  The sums of all rows of all stores are below 2^62 (see
+ * import), and so is noise.  The sums of one store leave this process in no form.  Each thread has
+ * a range of the bags to itself. */
+static pboost_status answer_bags(asking *a, shard *h, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const size_t *start = a->q->start;
+    const shard *own = a->shard;
+    const pboost_ledger *l = own->l;
+    size_t bag_bytes = RELEASED_BYTES(a->width, l->rules.stores), range = (size_t)(h - own);
+    size_t first = a->q->n_bags * range / a->n_shards,
+           end = a->q->n_bags * (range + 1) / a->n_shards;
     bool counts = l->rules.rules.answer == PBOOST_ANSWER_CLASSES;
     rng_source source;
 
     pboost_rng_source_system(&source);
-    for (size_t b = 0; b < a->q->n_bags; b++) {
-        unsigned char *released = a->released + b * RELEASED_BYTES(a->width);
-        a->size[b] = start[b + 1] - start[b];
-        sum_bag(a->total, l, a->slot + start[b], a->size[b]);
+    for (size_t b = first; b < end; b++) {
+        unsigned char *released = own->released + b * bag_bytes;
+        a->size[b] = a->q->start[b + 1] - a->q->start[b];
         for (size_t j = 0; j < a->width; j++) {
-            TRY(pboost_number_release(&a->total[j], &l->number[j], &source, err));
+            int64_t *total = &own->total[b * a->width + j];
+            for (size_t i = 1; i < a->n_shards; i++)
+                *total += a->shard[i].total[b * a->width + j];
+            TRY(pboost_number_release(total, &l->number[j], &source, err));
             a->value[b * a->width + j] =
-                counts ? (double)a->total[j]
-                       : pboost_grid_mean(&l->number[j].grid, a->total[j], a->size[b]);
-            pboost_put_number(released + 8 * j, (uint64_t)a->total[j], 8);
+                counts ? (double)*total : pboost_grid_mean(&l->number[j].grid, *total, a->size[b]);
+            pboost_put_number(released + 8 * j, (uint64_t)*total, 8);
         }
         pboost_put_number(released + 8 * a->width, a->size[b], 8);
+        if (l->rules.stores > 0)
+            pboost_put_number(released + 8 * (a->width + 1), own->start[b + 1] - own->start[b], 8);
     }
 done:
     pboost_rng_source_wipe(&source);
@@ -349,11 +351,13 @@ static pboost_status render(pboost_reply *out, const asking *a, const pboost_led
     return with(a->q->user, &out->body, &out->length, &answer, err);
 }
 
-static void describe_answer(record *data, const asking *a)
+/* An answer's entry, or the one of another store that has rows of it; the answer counts the rows
+ * that other stores have. */
+static void describe_answer(record *data, const asking *a, const shard *h)
 {
-    digest slots = pboost_slots_hash(a->slot_bytes, SLOT_BYTES * a->n);
-    digest released = pboost_hash_released(CHAIN_VERSION, a->nonce, a->released,
-                                           RELEASED_BYTES(a->width) * a->q->n_bags);
+    digest slots = pboost_slots_hash(h->slot_bytes, SLOT_BYTES * h->n);
+    digest released =
+        pboost_hash_released(CHAIN_VERSION, h->nonce, h->released, h->released_length);
 
     data->used = 0;
     pboost_record_number(data, (uint64_t)a->token.id);
@@ -362,41 +366,130 @@ static void describe_answer(record *data, const asking *a)
     pboost_record_bytes(data, released.byte, sizeof released.byte);
     pboost_record_number(data, a->q->format);
     pboost_record_text(data, a->q->request_id);
+    if (h->l->rules.stores > 0 && h == a->shard)
+        pboost_record_number(data, a->n - h->n);
 }
 
-static pboost_status store_answer(const pboost_reply *out, const asking *a, store *s,
-                                  const chain_link *link, const chain_entry *entry,
-                                  pboost_error *err)
+static pboost_status store_answer(const pboost_reply *out, const asking *a, const shard *h,
+                                  const chain_entry *entry, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    store *s = h->l->write.store;
 
-    TRY(pboost_chain_append(s, link, entry, a->slot_bytes, SLOT_BYTES * a->n, err));
+    TRY(pboost_chain_append(s, &h->link, entry, h->slot_bytes, SLOT_BYTES * h->n, err));
     TRY(RUN(s, "INSERT INTO ledger_answer VALUES ($1, $2, $3, $4, $5, $6, $7, $8)", NULL, NULL, err,
-            value_number(link->number), value_number(a->token.id), value_text(a->q->request_id),
+            value_number(h->link.number), value_number(a->token.id), value_text(a->q->request_id),
             value_bytes(a->hash.byte, sizeof a->hash.byte),
-            value_bytes(a->released, RELEASED_BYTES(a->width) * a->q->n_bags),
-            value_number(a->q->format), value_bytes(out->body, out->length),
-            value_bytes(a->nonce, NONCE_BYTES)));
-    pboost_token token = a->token;
-    TRY(pboost_token_spend(s, &token, a->n, err));
+            value_bytes(h->released, h->released_length), value_number(a->q->format),
+            value_bytes(out->body, out->length), value_bytes(h->nonce, NONCE_BYTES)));
 done:
     return st;
 }
 
 /* ---- The transaction ------------------------------------------------------------------------- */
 
-static pboost_status judge_claim(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
+static pboost_status enter(pboost_ledger *l, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+
+    TRY(pboost_side_enter(l, &l->write, true, err));
+    TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
+    if (l->labels.link.number < l->witness.covered)
+        st = pboost_store_break(l->write.store, err, "%s", STORE_EXCHANGED);
+done:
+    return st;
+}
+
+/* The first store has recalled the request already. */
+static pboost_status judge_shard(asking *a, shard *h, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool first = h == a->shard;
     const pboost_token *token = &a->token;
     uint64_t quota = token->max_rows == 0                 ? UINT64_MAX
                      : token->max_rows > token->rows_used ? token->max_rows - token->rows_used
                                                           : 0;
-    claim c = {a->q->n_bags, a->n, a->q->start, a->slot};
+    int64_t begun = 0;
 
-    TRY(pboost_refusals_check(out, l, token, err));
-    find_slots(a->slot, l, token, a->q->id, a->n);
-    TRY(pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err));
+    if (!first) {
+        h->entered = true;
+        TRY(enter(h->l, err));
+        TRY(RUN(h->l->write.store,
+                "SELECT count(*) FROM ledger_answer WHERE token = $1 AND request = $2",
+                pboost_store_number, &begun, err, value_number(token->id),
+                value_text(a->q->request_id)));
+        if (begun > 0) {
+            h->judged.problem = PBOOST_PROBLEM_REQUEST_INCOMPLETE;
+            return PBOOST_OK;
+        }
+    }
+    TRY(pboost_shard_find(h, token, a->q, err));
+    claim c = {a->q->n_bags, h->n, h->start, h->slot, h->position, first ? a->q->start : NULL};
+    TRY(pboost_claim_judge(&h->judged, &h->l->rules, &h->l->labels, &c, quota, err));
+done:
+    return st;
+}
+
+/* Nothing is written before all stores have agreed. */
+static pboost_status claim_shard(asking *a, shard *h, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_reply nothing = {0};
+    record data;
+
+    TRY(pboost_shard_room(h, a->q, h == a->shard, err));
+    TRY(claim_rows(h, h->l->labels.link.number + 1, err));
+    for (size_t b = 0; b < a->q->n_bags; b++)
+        sum_bag(h->total + b * a->width, h->l, h->slot + h->start[b],
+                h->start[b + 1] - h->start[b]);
+    pboost_slots_write(h->slot_bytes, h->slot, h->n);
+    TRY(pboost_draw_bytes(h->nonce, NONCE_BYTES, err));
+    if (h == a->shard || h->n == 0)
+        goto done;
+    for (size_t b = 0; b < a->q->n_bags; b++)
+        pboost_put_number(h->released + 8 * b, h->start[b + 1] - h->start[b], 8);
+    describe_answer(&data, a, h);
+    chain_entry entry = {"claim", a->now, h->n, a->q->n_bags, data.byte, data.used};
+    h->link = pboost_chain_next(&h->l->labels.link, &entry);
+    pboost_chain_seal(&h->link, h->nonce, NULL, 0);
+    TRY(store_answer(&nothing, a, h, &entry, err));
+done:
+    return st;
+}
+
+static pboost_status commit_shard(asking *a, shard *h, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (h->n == 0 && h != a->shard)
+        return PBOOST_OK;
+    TRY(pboost_store_commit(h->l->write.store, err));
+    pboost_labels_spend(&h->l->labels, h->slot, h->n, true);
+    h->l->labels.link = h->link;
+    h->entry = h->link.number;
+done:
+    return st;
+}
+
+/* Before the reply leaves, the witness of each store has its entry. */
+static pboost_status cover_shard(asking *a, shard *h, pboost_error *err)
+{
+    (void)a;
+    return pboost_ledger_cover(h->l, h->entry, err);
+}
+
+/* What all stores found, and rows that none of them has, or two. */
+static pboost_status judge_claim(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_refusals_check(out, l, &a->token, err));
+    TRY(pboost_shards_each(a, a->shard, a->n_shards, judge_shard, err));
+    if (a->n_shards > 1 && l->rules.units)
+        TRY(pboost_shards_homeless(out, a->shard, a->n_shards, a->n, err));
+    for (size_t i = 0; i < a->n_shards; i++)
+        pboost_claims_merge(out, &a->shard[i].judged);
+    TRY(pboost_claim_refuse(out, err));
 done:
     return st;
 }
@@ -405,24 +498,22 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    store *s = l->write.store;
+    shard *own = a->shard;
+    pboost_token token = a->token;
     record data;
 
     TRY(judge_claim(out, a, l, err));
-    TRY(claim_rows(a, l, l->labels.link.number + 1, err));
-    TRY(answer_bags(a, l, err));
-    TRY(pboost_draw_bytes(a->nonce, NONCE_BYTES, err));
-    pboost_slots_write(a->slot_bytes, a->slot, a->n);
-    describe_answer(&data, a);
-    chain_entry entry = {"answer", a->now, a->n, a->q->n_bags, data.byte, data.used};
-    chain_link link = pboost_chain_next(&l->labels.link, &entry);
-    TRY(render(out, a, l, &link.hash, err));
-    pboost_chain_seal(&link, a->nonce, out->body, out->length);
-    TRY(store_answer(out, a, s, &link, &entry, err));
-    TRY(pboost_store_commit(s, err));
-    pboost_labels_spend(&l->labels, a->slot, a->n, true);
-    l->labels.link = link;
-    a->entry = link.number;
+    TRY(pboost_shards_each(a, own, a->n_shards, claim_shard, err));
+    TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));
+    describe_answer(&data, a, own);
+    chain_entry entry = {"answer", a->now, own->n, a->q->n_bags, data.byte, data.used};
+    own->link = pboost_chain_next(&l->labels.link, &entry);
+    TRY(render(out, a, l, &own->link.hash, err));
+    pboost_chain_seal(&own->link, own->nonce, out->body, out->length);
+    TRY(store_answer(out, a, own, &entry, err));
+    TRY(pboost_token_spend(l->write.store, &token, a->n, err));
+    TRY(pboost_shards_each(a, own + 1, a->n_shards - 1, commit_shard, err));
+    TRY(commit_shard(a, own, err));
 done:
     return st;
 }
@@ -434,24 +525,30 @@ static bool is_recorded(const pboost_reply *out)
     return out->problem != PBOOST_PROBLEM_NONE && out->problem != PBOOST_PROBLEM_REFUSAL_LIMIT;
 }
 
+static void leave(asking *a, bool reread)
+{
+    for (size_t i = a->n_shards; i-- > 0;) {
+        shard *h = &a->shard[i];
+        if (reread)
+            h->l->labels.valid = false;
+        if (h->entered)
+            pboost_side_leave(&h->l->write);
+        pboost_shard_clear(h);
+    }
+}
+
 /* A constraint that forbids what the rules allow means that the copy in memory is wrong. */
 static pboost_status ask_once(pboost_reply *out, asking *a, pboost_ledger *l, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bool answered = false;
 
-    TRY(pboost_side_enter(l, &l->write, true, err));
-    TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
-    if (l->labels.link.number < l->witness.covered) {
-        st = pboost_store_break(l->write.store, err, "%s", STORE_EXCHANGED);
-        goto done;
-    }
+    a->shard->entered = true;
+    TRY(enter(l, err));
     TRY(recall(&answered, out, a, l, err));
     if (!answered)
         TRY(answer_question(out, a, l, err));
 done:
-    if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
-        l->labels.valid = false;
     if (st == PBOOST_REFUSED && is_recorded(out)) {
         pboost_status recorded = pboost_refusal_record(out, l, &a->token, err);
         if (recorded != PBOOST_OK) { /* then it is not told */
@@ -459,7 +556,7 @@ done:
             pboost_reply_free(out);
         }
     }
-    pboost_side_leave(&l->write);
+    leave(a, st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE);
     return st;
 }
 
@@ -470,6 +567,7 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
     asking a = {.q = question};
 
     *out = (pboost_reply){0};
+    TRY(pboost_ledger_check_whole(ledger, err));
     TRY(prepare(&a, ledger, out, err));
     st = ask_once(out, &a, ledger, err);
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE) {
@@ -479,7 +577,7 @@ pboost_status pboost_ledger_ask(pboost_reply *out, pboost_ledger *ledger,
     if (st == PBOOST_REFUSED && out->problem == PBOOST_PROBLEM_NONE)
         FAIL(err, PBOOST_INTERNAL, "the store forbids what the rules allow");
     if (st == PBOOST_OK)
-        TRY(pboost_ledger_cover(ledger, a.entry, err));
+        TRY(pboost_shards_each(&a, a.shard, a.n_shards, cover_shard, err));
 done:
     if (st != PBOOST_OK) {
         free(out->body);
@@ -529,32 +627,11 @@ pboost_status pboost_ledger_find(pboost_reply *out, bool *found, pboost_ledger *
     *found = stored.found;
 done:
     pboost_side_leave(&ledger->read);
+    for (size_t i = ledger->n_others; st == PBOOST_OK && *found && i > 0; i--)
+        st = pboost_ledger_cover(pboost_ledger_store(ledger, i), INT64_MAX, err);
     if (st == PBOOST_OK && *found)
         st = pboost_ledger_cover(ledger, stored.entry, err);
     if (st != PBOOST_OK)
         pboost_reply_free(out);
-    return st;
-}
-
-pboost_status pboost_ledger_available(bool *available, pboost_ledger *ledger,
-                                      const pboost_token *token, const pboost_id *id, size_t n,
-                                      pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const label_table *t = &ledger->labels;
-    uint32_t *slot = NULL;
-
-    memset(available, 0, n * sizeof *available);
-    TRY(pboost_side_enter(ledger, &ledger->write, false, err));
-    NEED(slot = pboost_alloc(n, sizeof *slot), err);
-    TRY(pboost_labels_refresh(&ledger->labels, ledger->write.store, err));
-    find_slots(slot, ledger, token, id, n);
-    for (size_t i = 0; i < n; i++)
-        available[i] = slot[i] != NO_NUMBER && !pboost_labels_spent(t, slot[i]) &&
-                       (!t->units || t->uses[pboost_labels_use(t, slot[i])] <
-                                         pboost_labels_most_uses(t, slot[i]));
-done:
-    pboost_side_leave(&ledger->write);
-    free(slot);
     return st;
 }

@@ -39,7 +39,7 @@ static pboost_status write_rules(bool *committing, store *s, const pboost_ledger
     record data;
 
     pboost_store_id_text(id, s->keys);
-    snprintf(version, sizeof version, "%d", CHAIN_VERSION);
+    snprintf(version, sizeof version, "%d", PBOOST_STORE_VERSION);
     pboost_first_entry_print(&data, rules, id);
     chain_entry entry = {"init", (int64_t)time(NULL), 0, 0, data.byte, data.used};
     chain_link link = pboost_chain_next(&none, &entry);
@@ -224,16 +224,18 @@ static pboost_status check_version(store *s, const char *url, pboost_error *err)
     int64_t version;
 
     TRY(pboost_store_version(&version, s, err));
-    if (version < CHAIN_VERSION)
+    if (version < PBOOST_STORE_VERSION)
         FAIL(err, PBOOST_BAD_DATA,
              "the store has version %lld, this program needs %d; run 'priorboost oracle upgrade"
              " --store %s'",
-             (long long)version, CHAIN_VERSION, pboost_store_path(url) != NULL ? url : "...");
+             (long long)version, PBOOST_STORE_VERSION,
+             pboost_store_path(url) != NULL ? url : "...");
 done:
     return st;
 }
 
-static pboost_status read_keys(pboost_ledger *l, store *s, const char *url, pboost_error *err)
+pboost_status pboost_ledger_read_keys(pboost_ledger *l, store *s, const char *url,
+                                      pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     char id[STORE_WORD] = "", key_id[STORE_ID_TEXT];
@@ -246,6 +248,8 @@ static pboost_status read_keys(pboost_ledger *l, store *s, const char *url, pboo
     if (strcmp(id, key_id) != 0)
         FAIL(err, PBOOST_BAD_DATA, "%s is the key file of store %s, not of this one, which is %s",
              l->key_file, key_id, id);
+    s->keys = &l->keys;
+    s->key_file = l->key_file;
 done:
     return st;
 }
@@ -257,9 +261,7 @@ pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboos
     NEED(l->url = strdup(url), err);
     TRY(pboost_store_open(&l->write.store, url, false, err));
     TRY(check_version(l->write.store, url, err));
-    TRY(read_keys(l, l->write.store, url, err));
-    l->write.store->keys = &l->keys;
-    l->write.store->key_file = l->key_file;
+    TRY(pboost_ledger_read_keys(l, l->write.store, url, err));
     TRY(pboost_ledger_read_rules(l, l->write.store, err));
     TRY(pboost_store_open(&l->read.store, url, false, err));
     l->read.store->keys = &l->keys;
@@ -349,6 +351,9 @@ void pboost_ledger_close(pboost_ledger *ledger)
 {
     if (ledger == NULL)
         return;
+    for (size_t i = 0; i < ledger->n_others; i++)
+        pboost_ledger_close(ledger->other[i]);
+    free(ledger->other);
     pboost_store_close(ledger->read.store);
     pboost_store_close(ledger->write.store);
     pboost_labels_free(&ledger->labels);
@@ -378,15 +383,26 @@ size_t pboost_ledger_unit_rows(const pboost_ledger *ledger, const pboost_token *
     return share != NO_NUMBER ? pboost_shares_rows(shares, share) : ledger->rules.unit_rows;
 }
 
+static const store *broken_store(const pboost_ledger *l)
+{
+    const store *broken = l->write.store->broken  ? l->write.store
+                          : l->read.store->broken ? l->read.store
+                                                  : NULL;
+
+    for (size_t i = 0; broken == NULL && i < l->n_others; i++)
+        broken = broken_store(l->other[i]);
+    return broken;
+}
+
 bool pboost_ledger_broken(const pboost_ledger *ledger)
 {
-    return ledger->write.store->broken || ledger->read.store->broken;
+    return broken_store(ledger) != NULL;
 }
 
 const char *pboost_ledger_why_broken(const pboost_ledger *ledger)
 {
-    const store *s = ledger->write.store->broken ? ledger->write.store : ledger->read.store;
-    return s->broken ? s->why.message : "";
+    const store *s = broken_store(ledger);
+    return s != NULL ? s->why.message : "";
 }
 
 /* ---- Transactions ---------------------------------------------------------------------------- */

@@ -113,6 +113,7 @@ static pboost_status replay_answer(token_replay *r, char problem[REPLAY_PROBLEM]
 {
     record_reader reader = {e->data, e->data_length, false};
     uint64_t id = pboost_read_number(&reader);
+    uint64_t rows = e->rows + pboost_rows_elsewhere(e->data, e->data_length);
     (void)err;
 
     if (reader.bad || id < 1 || id > r->n)
@@ -121,7 +122,7 @@ static pboost_status replay_answer(token_replay *r, char problem[REPLAY_PROBLEM]
     if (token->role != PBOOST_LEARNER || !alive(token, link->version > 1 ? e->time : 0))
         WRONG("token '%.60s' was answered, but is no learner's, pending, expired or revoked",
               token->name);
-    token->rows_used += e->rows;
+    token->rows_used += rows;
     if (token->max_rows != 0 && token->rows_used > token->max_rows)
         WRONG("token '%.60s' has had %llu rows of %llu", token->name,
               (unsigned long long)token->rows_used, (unsigned long long)token->max_rows);

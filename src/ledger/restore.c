@@ -118,15 +118,6 @@ done:
     return st;
 }
 
-static pboost_status put_claim(void *user, store_value *value, size_t i, pboost_error *err)
-{
-    const restoring *r = user;
-    (void)err;
-    value[0] = value_number(r->slot[i]);
-    value[1] = value_number(r->entry);
-    return PBOOST_OK;
-}
-
 /* The uses of a unit in a share, as many more as are given and as it may have. */
 static pboost_status use_unit(restoring *r, uint32_t unit, uint32_t share, size_t times,
                               pboost_error *err)
@@ -165,13 +156,12 @@ static pboost_status burn(restoring *r, const char *kind, int64_t token, size_t 
     pboost_status st = PBOOST_OK;
     label_table *t = &r->l->labels;
     bool all = strcmp(kind, "burn-all") == 0;
-    store_bulk claims = {"ledger_claim", "ii", n, put_claim, r};
     unsigned char *bytes = NULL;
     record data = {0};
 
     NEED(bytes = pboost_alloc(n, SLOT_BYTES), err);
     pboost_slots_write(bytes, r->slot, n);
-    TRY(r->s->class->bulk(r->s, &claims, err));
+    TRY(pboost_claims_add(r->s, r->slot, n, t->n, err));
     for (size_t i = 0; t->units && !all && i < n; i++)
         TRY(use_unit(r, t->unit[r->slot[i]], pboost_labels_share(t, r->slot[i]), 1, err));
     for (uint32_t u = 0; t->units && all && u < t->n_units; u++)
@@ -299,6 +289,7 @@ static const struct {
 } REDO[] = {
     {"answer", redo_answer}, {"burn", redo_answer},   {"burn-all", redo_answer},
     {"forget", redo_forget}, {"revoke", redo_revoke}, {"import", note_import},
+    {"claim", redo_answer},
 };
 
 static pboost_status keep_head(restoring *r, const digest *head, pboost_error *err)

@@ -25,6 +25,10 @@ static const pboost_problem_info PROBLEMS[] = {
      "the request id was used for another question", 409, false},
     {PBOOST_PROBLEM_ANSWER_KIND, "answer-kind",
      "the oracle's answers are of a kind that the question does not expect", 409, false},
+    {PBOOST_PROBLEM_REQUEST_INCOMPLETE, "request-incomplete",
+     "the request was interrupted between two stores: its rows there are spent, and it has no "
+     "answer",
+     409, false},
     {PBOOST_PROBLEM_BAG_TOO_SMALL, "bag-too-small", "a bag has too few rows", 422, true},
     {PBOOST_PROBLEM_DUPLICATE_ROW, "duplicate-row", "a row is named twice", 422, false},
     {PBOOST_PROBLEM_UNKNOWN_ROW, "unknown-row", "a row is not known", 422, false},
@@ -137,6 +141,24 @@ done:
     return st;
 }
 
+/* Which of the oracle's stores it is. */
+static pboost_status check_stores(const pboost_ledger_rules *rules, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool several = rules->stores > 0;
+
+    if (several ? rules->stores < 2 || rules->stores > PBOOST_STORES_MAX || rules->store < 1 ||
+                      rules->store > rules->stores ||
+                      strnlen(rules->oracle, PBOOST_ORACLE_TEXT) != PBOOST_ORACLE_TEXT - 1
+                : rules->store != 0 || *rules->oracle != '\0')
+        FAIL(err, PBOOST_INVALID,
+             "store %zu of %zu: an oracle has 1 store, or 2 to %d with numbers from 1 and an id of"
+             " %d hexadecimal digits",
+             rules->store, rules->stores, PBOOST_STORES_MAX, PBOOST_ORACLE_TEXT - 1);
+done:
+    return st;
+}
+
 pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -174,6 +196,7 @@ pboost_status pboost_ledger_rules_check(pboost_ledger_rules *rules, pboost_error
         FAIL(err, PBOOST_INVALID, "scope_rows is '%.60s', but rows have no units",
              rules->scope_rows);
     TRY(pboost_shares_parse(&shares, rules->scope_rows, rules->unit_rows, err));
+    TRY(check_stores(rules, err));
     TRY(pboost_answer_check(rules, err));
     TRY(check_weak_privacy(rules, err));
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
@@ -183,7 +206,8 @@ done:
     return st;
 }
 
-enum { RULES_TEXT = 512 + PBOOST_SCOPE_ROWS_TEXT + ANSWER_TEXT };
+enum { RULES_TEXT = 600 + PBOOST_SCOPE_ROWS_TEXT + ANSWER_TEXT };
+static const char STORES[] = " store ";
 static const char APPROVAL[] = " require_approval", SCOPE_ROWS[] = " scope_rows ";
 
 /* Bounds and step as the bits of a double, exact in any locale. */
@@ -191,18 +215,21 @@ static void print_rules(char text[RULES_TEXT], const pboost_ledger_rules *rules,
 {
     const pboost_rules *r = &rules->rules;
     uint64_t bits[3];
-    char answer[ANSWER_TEXT];
+    char answer[ANSWER_TEXT], stores[100] = "";
 
     pboost_answer_print(answer, rules);
+    if (rules->stores > 0)
+        snprintf(stores, sizeof stores, "%s%zu/%zu oracle %s", STORES, rules->store, rules->stores,
+                 rules->oracle);
     memcpy(&bits[0], &r->lower, 8);
     memcpy(&bits[1], &r->upper, 8);
     memcpy(&bits[2], &r->step, 8);
     snprintf(text, RULES_TEXT,
              "rules %d min_bag %zu epsilon %" PRIu64 "/%" PRIu64 " lower %016" PRIx64
              " upper %016" PRIx64 " step %016" PRIx64
-             " units %d unit_rows %zu claim_seconds %u%s%s%s%s",
+             " units %d unit_rows %zu claim_seconds %u%s%s%s%s%s",
              version, r->min_bag, r->epsilon.num, r->epsilon.den, bits[0], bits[1], bits[2],
-             rules->units, rules->unit_rows, rules->claim_seconds, answer,
+             rules->units, rules->unit_rows, rules->claim_seconds, answer, stores,
              rules->require_approval ? APPROVAL : "", *rules->scope_rows != '\0' ? SCOPE_ROWS : "",
              rules->scope_rows);
 }
@@ -215,7 +242,7 @@ static pboost_status parse_rules(pboost_ledger_rules *rules, int *version, const
     pboost_rules *r = &rules->rules;
     uint64_t bits[3];
     int units = 0, used = 0;
-    const char *scope_rows;
+    const char *scope_rows, *stores;
 
     if (sscanf(text,
                "rules %d min_bag %zu epsilon %" SCNu64 "/%" SCNu64 " lower %" SCNx64
@@ -232,6 +259,9 @@ static pboost_status parse_rules(pboost_ledger_rules *rules, int *version, const
     r->bounded = true;
     rules->units = units == 1;
     pboost_answer_read(rules, text + used);
+    if ((stores = strstr(text, STORES)) != NULL)
+        (void)sscanf(stores + strlen(STORES), "%zu/%zu oracle %32[0-9a-f]", &rules->store,
+                     &rules->stores, rules->oracle);
     if ((scope_rows = strstr(text, SCOPE_ROWS)) != NULL)
         snprintf(rules->scope_rows, sizeof rules->scope_rows, "%s",
                  scope_rows + strlen(SCOPE_ROWS));
@@ -297,18 +327,27 @@ typedef struct {
     size_t *offender; /* the first PBOOST_MAX_OFFENDERS */
 } judge;
 
-static void offend(judge *j, size_t at)
+/* A bag or a position in the question. */
+static void add_offender(judge *j, size_t at)
 {
     if (j->n_offenders < PBOOST_MAX_OFFENDERS)
         j->offender[j->n_offenders] = at;
     j->n_offenders++;
 }
 
+/* Row i of the claim. */
+static void offend(judge *j, size_t i)
+{
+    add_offender(j, j->claim->position != NULL ? j->claim->position[i] : i);
+}
+
 static void small_bags(judge *j)
 {
-    for (size_t b = 0; b < j->claim->n_bags; b++)
-        if (j->claim->start[b + 1] - j->claim->start[b] < j->rules->rules.min_bag)
-            offend(j, b);
+    const size_t *whole = j->claim->whole;
+
+    for (size_t b = 0; whole != NULL && b < j->claim->n_bags; b++)
+        if (whole[b + 1] - whole[b] < j->rules->rules.min_bag)
+            add_offender(j, b);
 }
 
 static void unknown_rows(judge *j)
@@ -376,8 +415,10 @@ static void spent_units(judge *j)
 
 static void over_quota(judge *j)
 {
-    for (size_t i = (size_t)j->quota; i < j->claim->n; i++)
-        offend(j, i);
+    const size_t *whole = j->claim->whole;
+
+    for (size_t i = (size_t)j->quota; whole != NULL && i < whole[j->claim->n_bags]; i++)
+        add_offender(j, i);
 }
 
 /* In this order: a rule relies on those above it.  The rule about unknown rows comes first among
@@ -391,6 +432,56 @@ static const struct {
     {PBOOST_PROBLEM_UNIT_REPEATED, repeated_units}, {PBOOST_PROBLEM_UNIT_SPENT, spent_units},
     {PBOOST_PROBLEM_QUOTA_EXCEEDED, over_quota},
 };
+
+/* Where a problem stands in the order; what is no rule of a claim comes before all. */
+static size_t rank_of(pboost_problem problem)
+{
+    size_t rank = sizeof RULES / sizeof *RULES;
+
+    while (rank > 0 && RULES[rank - 1].problem != problem)
+        rank--;
+    return rank;
+}
+
+static int by_position(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+void pboost_claims_merge(pboost_reply *out, pboost_reply *other)
+{
+    size_t all[2 * PBOOST_MAX_OFFENDERS], n = 0;
+
+    if (other->problem == PBOOST_PROBLEM_NONE)
+        return;
+    if (out->problem == PBOOST_PROBLEM_NONE || rank_of(other->problem) < rank_of(out->problem)) {
+        pboost_reply_free(out);
+        *out = *other;
+        *other = (pboost_reply){0};
+    } else if (other->problem == out->problem && out->n_listed > 0) {
+        for (size_t i = 0; i < out->n_listed; i++)
+            all[n++] = out->offender[i];
+        for (size_t i = 0; i < other->n_listed; i++)
+            all[n++] = other->offender[i];
+        qsort(all, n, sizeof *all, by_position);
+        out->n_offenders += other->n_offenders;
+        out->n_listed = n < PBOOST_MAX_OFFENDERS ? n : PBOOST_MAX_OFFENDERS;
+        memcpy(out->offender, all, out->n_listed * sizeof *all);
+    }
+}
+
+pboost_status pboost_claim_refuse(const pboost_reply *judged, pboost_error *err)
+{
+    const pboost_problem_info *info = pboost_problem_describe(judged->problem);
+
+    if (judged->problem == PBOOST_PROBLEM_NONE)
+        return PBOOST_OK;
+    if (judged->n_offenders == 0)
+        return pboost_fail(err, PBOOST_REFUSED, "%s: %s", info->name, info->title);
+    return pboost_fail(err, PBOOST_REFUSED, "%s: %s (%zu in this question)", info->name,
+                       info->title, judged->n_offenders);
+}
 
 pboost_status pboost_claim_judge(pboost_reply *out, const pboost_ledger_rules *rules,
                                  label_table *labels, const claim *c, uint64_t quota,
@@ -409,9 +500,7 @@ pboost_status pboost_claim_judge(pboost_reply *out, const pboost_ledger_rules *r
         out->n_offenders = j.n_offenders;
         out->n_listed = j.n_offenders < PBOOST_MAX_OFFENDERS ? j.n_offenders : PBOOST_MAX_OFFENDERS;
         j.offender = NULL;
-        const pboost_problem_info *info = pboost_problem_describe(out->problem);
-        FAIL(err, PBOOST_REFUSED, "%s: %s (%zu in this question)", info->name, info->title,
-             out->n_offenders);
+        break;
     }
 done:
     free(j.offender);

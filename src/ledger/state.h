@@ -27,7 +27,17 @@ struct pboost_ledger {
     pboost_ledger_status totals;
     chain_link totals_link;
     bool has_totals;
+    /* Of an oracle with several stores this one has the tokens and replies; the others follow it,
+     * by their numbers. */
+    size_t n_others;
+    pboost_ledger **other;
 };
+
+/* Store i of the oracle, from 0, which is the ledger itself. */
+static inline pboost_ledger *pboost_ledger_store(pboost_ledger *l, size_t i)
+{
+    return i == 0 ? l : l->other[i - 1];
+}
 
 /* Takes the side's mutex and begins a transaction; pboost_side_leave ends both, undoing what was
  * not committed.  It is called in any case. */
@@ -40,7 +50,15 @@ void pboost_side_leave(ledger_side *side);
 pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_options *options,
                                   pboost_error *err);
 pboost_status pboost_ledger_open_stores(pboost_ledger *l, const char *url, pboost_error *err);
+pboost_status pboost_ledger_read_keys(pboost_ledger *l, store *s, const char *url,
+                                      pboost_error *err);
 pboost_status pboost_ledger_read_rules(pboost_ledger *l, store *s, pboost_error *err);
+
+/* Fails where the store is not the one that has the tokens. */
+pboost_status pboost_ledger_check_first(const pboost_ledger *ledger, pboost_error *err);
+
+/* Whether the stores of an oracle that were opened belong to each other as their chains say. */
+pboost_status pboost_stores_check(pboost_ledger *ledger, pboost_error *err);
 
 /* The files beside a new store: its key and an empty witness.  They come first: a store without its
  * key could never be opened.  remove: the store was not made. */

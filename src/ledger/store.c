@@ -1,11 +1,13 @@
 /* Opens stores by URL, and has the tables of a ledger.
  *
- * Rules that must hold even if a program is wrong are constraints of the database: a row is claimed
- * once (ledger_claim), a unit is used at most unit_rows times (ledger_unit_use), a request id of a
- * token has one answer (ledger_answer), an entry has one successor (ledger_entry), an id is one row
- * (ledger_row).
+ * Rules that must hold even if a program is wrong are constraints of the database: a block of spent
+ * rows is there once (ledger_spent, see claims.c), a unit is used at most unit_rows times
+ * (ledger_unit_use), a request id of a token has one answer (ledger_answer), an entry has one
+ * successor (ledger_entry), an id is one row (ledger_row).
  *
- * These are the tables of version 2; upgrade.c brings older ones to it.  A row or unit that was
+ * These are the tables of version 3; upgrade.c brings older ones to it.  Where a table changes its
+ * meaning it gets another name, so that a program of an older version that still runs cannot write
+ * to it.  A row or unit that was
  * erased has no id but a keyed digest of what it had, so that the chain can still be checked. */
 #include "store.h"
 
@@ -59,7 +61,7 @@ static const struct {
      "entry INTEGER PRIMARY KEY, token INTEGER NOT NULL, request TEXT NOT NULL,"
      " question @ NOT NULL, released @ NOT NULL, format BIGINT NOT NULL, body @ NOT NULL, nonce @,"
      " UNIQUE (token, request)"},
-    {"ledger_claim", "slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL"},
+    {"ledger_spent", "block INTEGER PRIMARY KEY, bits @ NOT NULL CHECK (length(bits) = 1024)"},
     {"ledger_unit_use", "unit INTEGER NOT NULL, use INTEGER NOT NULL CHECK (use >= 0 AND use < #),"
                         " entry INTEGER NOT NULL, PRIMARY KEY (unit, use))~"},
     {"ledger_row",

@@ -102,7 +102,7 @@ pboost_status pboost_store_make_tables(store *s, size_t unit_rows, pboost_error 
 pboost_status pboost_store_make_table(store *s, const char *name, size_t unit_rows,
                                       pboost_error *err);
 
-/* The version of its tables.  The number of the newest is CHAIN_VERSION. */
+/* The version of its tables.  The number of the newest is PBOOST_STORE_VERSION. */
 pboost_status pboost_store_version(int64_t *out, store *s, pboost_error *err);
 
 /* A word that the store keeps about itself, such as "version"; *out stays as it is where there is

@@ -471,6 +471,7 @@ pboost_status pboost_token_create(char secret[PBOOST_TOKEN_TEXT], pboost_ledger 
 
     secret[0] = '\0';
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
+    TRY(pboost_ledger_check_first(ledger, err));
     TRY(check_options(options, ledger, err));
     copy_name(token.name, options->name);
     token.role = options->role;

@@ -1,7 +1,7 @@
 /* Stores of older versions, brought forward: one step by version, all in one transaction.
  *
- * A step makes the tables of its version out of those before and appends an "upgrade" entry.  Then
- * the whole store is audited; it is kept only if it is sound. */
+ * A step makes the tables of its version out of those before; one that changes what is hashed
+ * appends an "upgrade" entry.  Then the whole store is audited; it is kept only if it is sound. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -287,12 +287,55 @@ done:
     return st;
 }
 
+/* ---- Version 3: spent rows are bits in blocks, not a row each
+ * ------------------------------------ */
+
+typedef struct {
+    int64_t rows;
+    size_t n;
+    uint32_t *slot;
+} old_claims;
+
+static pboost_status take_claim(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    old_claims *c = user;
+    (void)n;
+
+    if (value[0].number < 0 || value[0].number >= c->rows)
+        FAIL(err, PBOOST_BAD_DATA, "the store is damaged: claim %lld is not valid",
+             (long long)value[0].number);
+    c->slot[c->n++] = (uint32_t)value[0].number;
+done:
+    return st;
+}
+
+static pboost_status to_version_3(store *s, const pboost_ledger_rules *rules, pboost_error *err)
+{
+    static const char *const DROP[] = {"DROP TABLE ledger_claim"};
+    pboost_status st = PBOOST_OK;
+    old_claims claims = {0};
+    int64_t count = 0;
+
+    TRY(count_rows(&claims.rows, s, "ledger_row", err));
+    TRY(count_rows(&count, s, "ledger_claim", err));
+    NEED(claims.slot = pboost_alloc((size_t)count, sizeof *claims.slot), err);
+    TRY(s->class->run(s, "SELECT slot FROM ledger_claim ORDER BY slot", NULL, 0, take_claim,
+                      &claims, err));
+    TRY(pboost_store_make_table(s, "ledger_spent", rules->unit_rows, err));
+    TRY(pboost_claims_add(s, claims.slot, claims.n, (size_t)claims.rows, err));
+    TRY(DO_ALL(s, DROP, err));
+done:
+    free(claims.slot);
+    return st;
+}
+
 /* ---- The steps ------------------------------------------------------------------------------- */
 
 static const struct {
     int from;
     pboost_status (*step)(store *s, const pboost_ledger_rules *rules, pboost_error *err);
-} STEPS[] = {{1, to_version_2}};
+} STEPS[] = {{1, to_version_2}, {2, to_version_3}};
 
 static pboost_status take_steps(pboost_ledger *l, int64_t from, pboost_error *err)
 {
@@ -304,7 +347,7 @@ static pboost_status take_steps(pboost_ledger *l, int64_t from, pboost_error *er
     for (size_t i = 0; i < sizeof STEPS / sizeof *STEPS; i++)
         if (STEPS[i].from >= from)
             TRY(STEPS[i].step(s, &l->rules, err));
-    snprintf(version, sizeof version, "%d", CHAIN_VERSION);
+    snprintf(version, sizeof version, "%d", PBOOST_STORE_VERSION);
     TRY(pboost_store_set_word(s, "version", version, err));
     TRY(pboost_ledger_audit_here(&audit, l, true, err));
     if (audit.problems > 0)
@@ -320,7 +363,7 @@ pboost_status pboost_ledger_upgrade(int *from, const char *store_url,
     pboost_status st = PBOOST_OK;
     pboost_ledger *l = NULL;
     store_files files = {0};
-    int64_t version = CHAIN_VERSION;
+    int64_t version = PBOOST_STORE_VERSION;
     bool needed = false; /* the files beside the store, which may have been changed */
 
     TRY(pboost_ledger_begin(&l, options, err));
@@ -328,9 +371,12 @@ pboost_status pboost_ledger_upgrade(int *from, const char *store_url,
     store *s = l->write.store;
     TRY(pboost_store_begin(s, true, err));
     TRY(pboost_store_version(&version, s, err));
-    if (version < CHAIN_VERSION) {
+    if (version < PBOOST_STORE_VERSION) {
         TRY(pboost_ledger_read_rules(l, s, err));
-        TRY(pboost_files_create(&files, &l->keys, store_url, &l->options, err));
+        if (version > 1)
+            TRY(pboost_ledger_read_keys(l, s, store_url, err));
+        else
+            TRY(pboost_files_create(&files, &l->keys, store_url, &l->options, err));
         s->keys = &l->keys;
         TRY(take_steps(l, version, err));
         needed = true;

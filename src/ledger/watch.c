@@ -19,7 +19,8 @@ static pboost_status take_sums(void *user, const store_value *value, size_t n, p
         out->answers += (uint64_t)value[1].number;
         out->spent += (uint64_t)value[2].number;
         out->bags += (uint64_t)value[3].number;
-    } else if (strcmp(kind, "burn") == 0 || strcmp(kind, "burn-all") == 0) {
+    } else if (strcmp(kind, "burn") == 0 || strcmp(kind, "burn-all") == 0 ||
+               strcmp(kind, "claim") == 0) {
         out->spent += (uint64_t)value[2].number;
     } else if (strcmp(kind, "forget") == 0) {
         out->spent += (uint64_t)value[2].number;
@@ -73,8 +74,8 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
-                                       pboost_error *err)
+static pboost_status status_here(pboost_ledger_status *out, pboost_ledger *ledger,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
@@ -84,6 +85,24 @@ pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger 
     *out = ledger->totals;
 done:
     pboost_side_leave(&ledger->read);
+    return st;
+}
+
+/* Rows of all stores; answers, entries and the head of the first. */
+pboost_status pboost_ledger_get_status(pboost_ledger_status *out, pboost_ledger *ledger,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_status other;
+
+    TRY(status_here(out, ledger, err));
+    for (size_t i = 0; i < ledger->n_others; i++) {
+        TRY(status_here(&other, ledger->other[i], err));
+        out->rows += other.rows;
+        out->spent += other.spent;
+        out->forgotten += other.forgotten;
+    }
+done:
     return st;
 }
 
@@ -162,12 +181,38 @@ done:
     return st == PBOOST_CANCELLED ? PBOOST_OK : st;
 }
 
+/* Who claimed each row. */
+typedef struct {
+    int64_t rows;
+    uint32_t *entry; /* by slot: 1 + the number of the entry; 0: none */
+    const visitor *visitor;
+} claimants;
+
+/* number, slots.  The first that names a row has claimed it: an erasure may name spent rows. */
+static pboost_status take_claims(void *user, const store_value *value, size_t n, pboost_error *err)
+{
+    const claimants *c = user;
+    (void)n, (void)err;
+
+    for (size_t i = 0; i < value[1].length / SLOT_BYTES; i++) {
+        uint32_t slot = pboost_slot_read(value[1].data, i);
+        if (slot < c->rows && c->entry[slot] == 0)
+            c->entry[slot] = (uint32_t)value[0].number + 1;
+    }
+    return PBOOST_OK;
+}
+
+/* slot, id */
 static pboost_status visit_claim(void *user, const store_value *value, size_t n, pboost_error *err)
 {
-    const visitor *v = user;
+    const claimants *c = user;
+    const visitor *v = c->visitor;
     (void)n, (void)err;
-    return v->claim(v->user, value[0].data, (uint64_t)value[1].number) ? PBOOST_OK
-                                                                       : PBOOST_CANCELLED;
+
+    if (value[0].number < 0 || value[0].number >= c->rows || c->entry[value[0].number] == 0)
+        return PBOOST_OK;
+    return v->claim(v->user, value[1].data, c->entry[value[0].number] - 1) ? PBOOST_OK
+                                                                           : PBOOST_CANCELLED;
 }
 
 pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *visit, void *user,
@@ -176,13 +221,20 @@ pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *vi
     pboost_status st = PBOOST_OK;
     store *s = ledger->read.store;
     visitor v = {.claim = visit, .user = user};
+    claimants c = {.visitor = &v};
 
     TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(s->class->run(s, "SELECT count(*) FROM ledger_row", NULL, 0, pboost_store_number, &c.rows,
+                      err));
+    NEED(c.entry = calloc((size_t)c.rows + 1, sizeof *c.entry), err);
     TRY(s->class->run(s,
-                      "SELECT r.id, c.entry FROM ledger_claim c JOIN ledger_row r"
-                      " ON r.slot = c.slot ORDER BY c.slot",
-                      NULL, 0, visit_claim, &v, err));
+                      "SELECT number, slots FROM ledger_entry WHERE slots IS NOT NULL"
+                      " ORDER BY number",
+                      NULL, 0, take_claims, &c, err));
+    TRY(s->class->run(s, "SELECT slot, id FROM ledger_row ORDER BY slot", NULL, 0, visit_claim, &c,
+                      err));
 done:
     pboost_side_leave(&ledger->read);
+    free(c.entry);
     return st == PBOOST_CANCELLED ? PBOOST_OK : st;
 }

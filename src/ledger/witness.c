@@ -259,7 +259,7 @@ static bool begin_record(appending *a, int64_t number, const store_value *value)
 {
     record_reader data = {value[3].data, value[3].length, false};
     const char *kind = value[1].data;
-    bool answer = strcmp(kind, "answer") == 0;
+    bool answer = pboost_kind_answers(kind);
 
     a->start = a->out.used;
     return add_number(&a->out, 0) && add_number(&a->out, (uint64_t)number) &&

@@ -103,6 +103,32 @@ done:
     return st;
 }
 
+/* Counts of classes are whole numbers, and noise keeps them whole.  Without noise none is below 0
+ * and they add up to the size of the bag. */
+static pboost_status check_counts(const wire_answer *a, size_t b, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const double *count = a->value + b * a->width;
+    double sum = 0;
+
+    for (size_t j = 0; j < a->width; j++) {
+        if (count[j] != rint(count[j]) || (!a->dp && count[j] < 0))
+            FAIL(err, PBOOST_ORACLE,
+                 "the oracle counted %.17g rows of class %zu in bag %zu; a count must be a whole "
+                 "number%s",
+                 count[j], j, b, a->dp ? "" : ", not below 0");
+        sum += count[j];
+    }
+    if (!a->dp && sum != (double)a->size[b])
+        FAIL(
+            err, PBOOST_ORACLE,
+            "the oracle's counts of bag %zu add up to %.17g; the bag has %zu rows, and there is no "
+            "noise",
+            b, sum, a->size[b]);
+done:
+    return st;
+}
+
 /* The answer to q, not to another question, and of the kind that was announced. */
 static pboost_status check_answer(const pboost_remote *r, const wire_question *q,
                                   const wire_answer *a, pboost_error *err)
@@ -130,6 +156,8 @@ static pboost_status check_answer(const pboost_remote *r, const wire_question *q
             if (!isfinite(a->value[i]))
                 FAIL(err, PBOOST_ORACLE, "the oracle answered %g for bag %zu; it must be finite",
                      a->value[i], b);
+        if (a->answer == PBOOST_ANSWER_CLASSES)
+            TRY(check_counts(a, b, err));
     }
     if (a->dp != (epsilon.den > 0) || a->epsilon.num != epsilon.num ||
         a->epsilon.den != epsilon.den)

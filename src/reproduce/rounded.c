@@ -92,6 +92,7 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
     enum { BLOCK = 256 };
     repro_rounded *o = self;
     uint64_t word[BLOCK];
+    bool ties = isinf(o->epsilon); /* are tossed */
 
     (void)round;
     (void)err;
@@ -102,8 +103,9 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
             const size_t *row = bags->row + bags->start[b];
             size_t size = bags->start[b + 1] - bags->start[b];
             uint64_t chance = chance_of(o, row, size);
-            answer[b] = word[b - first] >> 1 < chance ? 1.0 : 0.0;
-            if (chance == ALWAYS / 2 && isinf(o->epsilon))
+            /* whether the word is below the chance, without a branch that nothing can predict */
+            answer[b] = (double)(int64_t)(((word[b - first] >> 1) - chance) >> 63);
+            if (ties && chance == ALWAYS / 2)
                 answer[b] = toss(o, row, size);
         }
     }

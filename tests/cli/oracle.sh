@@ -65,7 +65,7 @@ if command -v sqlite3 >/dev/null; then
     expect 3 priorboost oracle status --store old.db
     says "priorboost oracle upgrade --store old.db"
     expect 0 priorboost oracle upgrade --store old.db --json
-    [ "$(field from) $(field to)" = "1 2" ] || fail "upgrade: $(cat stdout)"
+    [ "$(field from) $(field to)" = "1 3" ] || fail "upgrade: $(cat stdout)"
     expect 0 priorboost oracle audit --store old.db
     expect 0 priorboost oracle upgrade --store old.db
     says "already"

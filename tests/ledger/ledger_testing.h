@@ -241,7 +241,7 @@ static inline void change_store(const test_store *t, const char *sql)
 
 /* A backup of every table, inside the store; putting it back is what a restore does. */
 static const char *const LEDGER_TABLES[] = {
-    "ledger_meta", "ledger_entry",     "ledger_answer",  "ledger_claim", "ledger_unit_use",
+    "ledger_meta", "ledger_entry",     "ledger_answer",  "ledger_spent", "ledger_unit_use",
     "ledger_row",  "ledger_unit",      "ledger_scope",   "ledger_token", "ledger_refusal",
     "ledger_seal", "ledger_lost_head", "ledger_lost_row"};
 enum { N_LEDGER_TABLES = sizeof LEDGER_TABLES / sizeof *LEDGER_TABLES };

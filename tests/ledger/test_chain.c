@@ -136,7 +136,7 @@ static const changed_column COLUMNS[] = {
     {"ledger_answer", "entry", "nonce", true},    {"ledger_answer", "entry", "token", false},
     {"ledger_answer", "entry", "question", true}, {"ledger_answer", "entry", "released", true},
     {"ledger_answer", "entry", "format", false},  {"ledger_answer", "entry", "body", true},
-    {"ledger_claim", "slot", "entry", false},     {"ledger_unit_use", "unit", "unit", false},
+    {"ledger_spent", "block", "bits", true},      {"ledger_unit_use", "unit", "unit", false},
     {"ledger_row", "slot", "unit", false},        {"ledger_token", "token", "rows_used", false},
     {"ledger_token", "token", "max_rows", false}, {"ledger_token", "token", "expires", false},
     {"ledger_token", "token", "role", false},     {"ledger_token", "token", "state", false},
@@ -240,8 +240,8 @@ static void one_changed_byte_is_found(void **state)
 
     /* Rows taken out or put in, and a label that no longer gives the answer. */
     static const char *const DAMAGE[][2] = {
-        {"DELETE FROM ledger_claim WHERE slot = 3", "INSERT INTO ledger_claim VALUES (3, 3)"},
-        {"INSERT INTO ledger_claim VALUES (21, 3)", "DELETE FROM ledger_claim WHERE slot = 21"},
+        {"DELETE FROM ledger_spent", "INSERT INTO ledger_spent SELECT * FROM all_spent"},
+        {"UPDATE ledger_spent SET block = 1", "UPDATE ledger_spent SET block = 0"},
         {"UPDATE ledger_row SET label = (SELECT label FROM ledger_row WHERE slot = 0) WHERE slot = "
          "8",
          "UPDATE ledger_row SET label = (SELECT s.label FROM saved_row s WHERE s.slot = 8) WHERE"
@@ -257,6 +257,7 @@ static void one_changed_byte_is_found(void **state)
         {"UPDATE ledger_row SET id = 'other' WHERE slot = 23",
          "UPDATE ledger_row SET id = '24' WHERE slot = 23"},
     };
+    change_store(&t, "CREATE TABLE all_spent AS SELECT * FROM ledger_spent");
     change_store(&t, "CREATE TABLE saved_row AS SELECT * FROM ledger_row");
     for (size_t i = 0; i < sizeof DAMAGE / sizeof *DAMAGE; i++) {
         change_store(&t, DAMAGE[i][0]);

@@ -1,23 +1,46 @@
-/* A store of priorboost 0.2.0 is upgraded: it keeps all its records, and a store of another version
- * is not opened. */
+/* Stores of older versions are upgraded: they keep all their records, and a store of another
+ * version is not opened. */
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "ledger_testing.h"
 
-/* Its tokens, and what it was asked. */
-#define LEARNER "pb_HSHHehDCEyNTPxtI6yGlI615tDHuUkgYKIOd4Ziswis"
-#define LIMITED "pb_B1A_ncBbnjvHdPuGWzIGc0haZAWADqlGQ7ccYLRy2Tc"
-#define REVOKED "pb_A22FG-S7-YZMvAxKpR_l159QEHOfQrf9p6MHnmIb_fk"
-#define OPERATOR "pb_5U9SBFPr-m5ZgEcDeY1qMx8MfWPa6VzbJUrBBH35Y_Q"
-static const char HEAD[] = "e65a412e6afc772b394e5f8ded040446e87f0e86667793f017758a3f8dfdf37d";
+/* Stores of older versions with the same rows, tokens and answers: secrets, a head, how many
+ * entries they have after the upgrade, and how the reply to "first" begins. */
+static const struct {
+    const char *name, *learner, *limited, *revoked, *operator, * head, *reply;
+    int version;
+    size_t entries, reply_start;
+    int64_t fresh; /* a row that was not asked about, as 19, 21, 22, 23 and 24 */
+    double mean;   /* of these six */
+} OLD[] = {
+    {"version_1", "pb_HSHHehDCEyNTPxtI6yGlI615tDHuUkgYKIOd4Ziswis",
+     "pb_B1A_ncBbnjvHdPuGWzIGc0haZAWADqlGQ7ccYLRy2Tc",
+     "pb_A22FG-S7-YZMvAxKpR_l159QEHOfQrf9p6MHnmIb_fk",
+     "pb_5U9SBFPr-m5ZgEcDeY1qMx8MfWPa6VzbJUrBBH35Y_Q",
+     "e65a412e6afc772b394e5f8ded040446e87f0e86667793f017758a3f8dfdf37d",
+     "{\"request_id\":\"first\"", 1, 12, 20, 18, 0.5},
+    {"version_2", "pb_rCKwLohkEAOkd0qJzjaCFNuJ3fOdNKegarF3P5PCkSQ",
+     "pb_jX00qEUKHOia4zva1Bkfs7fozwWydoWw9P3MwCTUwRs",
+     "pb_rnsa24685Eh9XkvLMhYB7ethF09T0L4An3xwzfKLDPA",
+     "pb_9EaMNyZNezgQhuwPfIvQ4ZFQNXW_-s_cn6hI-CT-k4s",
+     "b12052e251b27e75624cbce4bfc7f2aff96ae90e1bf6ab3ee4e44ebbf340a2f0",
+     "\0\0\0\0\0\0\340?\0\0\0\0\0\0\320?", 2, 11, 16, 17, 1.0 / 3}, /* the means 0.5 and 0.25 */
+};
+enum { N_OLD = sizeof OLD / sizeof *OLD };
 
 /* SQLite's dump in the words of PostgreSQL: X'..' is '\x..'. */
-static char *read_dump(void)
+static char *read_dump(const char *name)
 {
     static const char *const CHANGE[][2] = {
         {"X'", "'\\x"}, {"BLOB", "BYTEA"}, {" WITHOUT ROWID", ""}};
-    FILE *f = fopen(PBOOST_SOURCE "/tests/ledger/fixtures/version_1.sql", "r");
+    char path[500];
+
+    snprintf(path, sizeof path, PBOOST_SOURCE "/tests/ledger/fixtures/%s.sql", name);
+    FILE *f = fopen(path, "r");
     assert_non_null(f);
     char *text = calloc(1, 1 << 16);
-    assert_true(fread(text, 1, 1 << 15, f) > 10000);
+    assert_true(fread(text, 1, 1 << 15, f) > 5000);
     fclose(f);
     for (size_t i = 0; on_postgresql() && i < sizeof CHANGE / sizeof *CHANGE; i++) {
         size_t old = strlen(CHANGE[i][0]), new = strlen(CHANGE[i][1]);
@@ -29,24 +52,38 @@ static char *read_dump(void)
     return text;
 }
 
-static void load(const test_store *t)
+/* Key file or witness of a fixture, to where the store looks for it. */
+static void put_file(const test_store *t, const char *name, const char *id, const char *ending)
 {
-    char *text = read_dump(), *rest = NULL;
+    char from[500], *to;
+    pboost_error err = {0};
+
+    snprintf(from, sizeof from, PBOOST_SOURCE "/tests/ledger/fixtures/%s%s", name, ending);
+    assert_ok(pboost_store_file(&to, NULL, t->url, id, ending, &err), err);
+    copy_file(from, to);
+    assert_int_equal(chmod(to, 0600), 0);
+    free(to);
+}
+
+/* A store as the fixture has it. */
+static test_store old_store(const char *name)
+{
+    test_store t = new_store();
+    char *text = read_dump(name), *rest = NULL, id[STORE_WORD] = "";
     pboost_error err = {0};
     store *s;
 
-    assert_ok(pboost_store_open(&s, t->url, true, &err), err);
+    assert_ok(pboost_store_open(&s, t.url, true, &err), err);
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
         if (strncmp(line, "CREATE", 6) == 0 || strncmp(line, "INSERT", 6) == 0)
             assert_ok(s->class->run(s, line, NULL, 0, NULL, NULL, &err), err);
+    if (strcmp(name, "version_1") != 0) {
+        assert_ok(pboost_store_word(id, s, "store", &err), err);
+        put_file(&t, name, id, ".key");
+        put_file(&t, name, id, ".witness");
+    }
     pboost_store_close(s);
     free(text);
-}
-
-static test_store old_store(void)
-{
-    test_store t = new_store();
-    load(&t);
     return t;
 }
 
@@ -57,10 +94,9 @@ static pboost_status recognise(pboost_token *out, pboost_ledger *ledger, const c
     return pboost_token_authenticate(out, &problem, ledger, secret, PBOOST_MAY(role), NULL);
 }
 
-static void an_old_store_is_upgraded(void **state)
+static void upgrade_old(size_t o)
 {
-    (void)state;
-    test_store t = old_store();
+    test_store t = old_store(OLD[o].name);
     pboost_error err = {0};
     pboost_ledger *ledger;
     pboost_token token, limited, other;
@@ -70,36 +106,36 @@ static void an_old_store_is_upgraded(void **state)
     assert_fails(pboost_ledger_open(&ledger, t.url, NULL, &err), PBOOST_BAD_DATA, err,
                  "priorboost oracle upgrade");
     assert_ok(pboost_ledger_upgrade(&from, t.url, NULL, &err), err);
-    assert_int_equal(from, 1);
+    assert_int_equal(from, OLD[o].version);
     ledger = open_store(&t);
     assert_sound(ledger);
     pboost_ledger_status status = status_of(ledger);
     assert_int_equal(status.rows, 24);
     assert_int_equal(status.spent, 18); /* 17 answered, and one of the two that were erased */
     assert_int_equal(status.forgotten, 2);
-    assert_int_equal(status.entries, 12);
+    assert_int_equal(status.entries, OLD[o].entries);
 
     /* tokens as they were */
-    assert_ok(recognise(&token, ledger, LEARNER, PBOOST_LEARNER), err);
-    assert_ok(recognise(&limited, ledger, LIMITED, PBOOST_LEARNER), err);
-    assert_ok(recognise(&other, ledger, OPERATOR, PBOOST_OPERATOR), err);
-    assert_int_equal(recognise(&other, ledger, REVOKED, PBOOST_LEARNER), PBOOST_REFUSED);
+    assert_ok(recognise(&token, ledger, OLD[o].learner, PBOOST_LEARNER), err);
+    assert_ok(recognise(&limited, ledger, OLD[o].limited, PBOOST_LEARNER), err);
+    assert_ok(recognise(&other, ledger, OLD[o].operator, PBOOST_OPERATOR), err);
+    assert_int_equal(recognise(&other, ledger, OLD[o].revoked, PBOOST_LEARNER), PBOOST_REFUSED);
     assert_int_equal(token.rows_used, 13);
     assert_int_equal(limited.max_rows, 8);
     assert_string_equal(limited.scope, "north");
 
     /* spent rows stay spent, old heads and replies are known, new rows are answered */
-    const int64_t spent[] = {1, 3, 4, 6}, fresh[] = {18, 19, 21, 22, 23, 24};
+    const int64_t spent[] = {1, 3, 4, 6}, fresh[] = {OLD[o].fresh, 19, 21, 22, 23, 24};
     assert_refused(ask(&reply, ledger, &token, "third", spent, 4, 4, NULL, &err), reply,
                    PBOOST_PROBLEM_ROW_SPENT, err);
     pboost_reply_free(&reply);
     bool found = false;
     assert_ok(pboost_ledger_find(&reply, &found, ledger, &token, "first", &err), err);
-    assert_true(found && reply.length > 100 &&
-                memcmp(reply.body, "{\"request_id\":\"first\"", 20) == 0);
+    assert_true(found && reply.length > OLD[o].reply_start &&
+                memcmp(reply.body, OLD[o].reply, OLD[o].reply_start) == 0);
     pboost_reply_free(&reply);
-    assert_ok(ask(&reply, ledger, &token, "third", fresh, 6, 6, HEAD, &err), err);
-    assert_true(mean_of(&reply, 0) == 0.5);
+    assert_ok(ask(&reply, ledger, &token, "third", fresh, 6, 6, OLD[o].head, &err), err);
+    assert_true(mean_of(&reply, 0) == OLD[o].mean);
     pboost_reply_free(&reply);
     assert_sound(ledger);
     pboost_ledger_close(ledger);
@@ -107,9 +143,16 @@ static void an_old_store_is_upgraded(void **state)
     assert_ok(pboost_ledger_upgrade(&from, t.url, NULL, &err), err); /* nothing is left to do */
     assert_int_equal(from, PBOOST_STORE_VERSION);
     ledger = open_store(&t);
-    assert_int_equal(status_of(ledger).entries, 13);
+    assert_int_equal(status_of(ledger).entries, OLD[o].entries + 1);
     pboost_ledger_close(ledger);
     drop_store(&t);
+}
+
+static void an_old_store_is_upgraded(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < N_OLD; o++)
+        upgrade_old(o);
 }
 
 /* What version 1 did not cover is covered from the upgrade on. */
@@ -123,7 +166,7 @@ static void names_are_covered_after_the_upgrade(void **state)
                                          "UPDATE ledger_row SET id = 'x' WHERE slot = 7"};
 
     for (size_t i = 0; i < sizeof DAMAGE / sizeof *DAMAGE; i++) {
-        test_store t = old_store();
+        test_store t = old_store("version_1");
         pboost_ledger_options options = PBOOST_LEDGER_OPTIONS_INIT;
         pboost_error err = {0};
         pboost_ledger *ledger;
@@ -146,7 +189,7 @@ static void names_are_covered_after_the_upgrade(void **state)
 static void a_damaged_store_is_not_upgraded(void **state)
 {
     (void)state;
-    test_store t = old_store();
+    test_store t = old_store("version_1");
     pboost_error err = {0};
     pboost_ledger *ledger;
     int from;
@@ -166,6 +209,128 @@ static void a_damaged_store_is_not_upgraded(void **state)
     drop_store(&t);
 }
 
+static void an_old_store_of_classes_is_upgraded(void **state)
+{
+    (void)state;
+    test_store t = old_store("version_2_classes");
+    pboost_error err = {0};
+    pboost_question q = PBOOST_QUESTION_INIT;
+    pboost_token token;
+    pboost_reply reply;
+    const int64_t spent[] = {5, 6, 7, 8}, fresh[] = {6, 7, 8, 9, 10};
+    int from = 0;
+
+    assert_ok(pboost_ledger_upgrade(&from, t.url, NULL, &err), err);
+    assert_int_equal(from, 2);
+    pboost_ledger *ledger = open_store(&t);
+    assert_sound(ledger);
+    assert_ok(
+        recognise(&token, ledger, "pb_uGjs8yixYpvtgezuJIuWlWTm9y00mp0KNLu6XtZUTV4", PBOOST_LEARNER),
+        err);
+    q.token = &token;
+    q.request_id = "second";
+    q.answer = PBOOST_ANSWER_CLASSES;
+    assert_refused(ask_as(&reply, ledger, q, spent, 4, 4, &err), reply, PBOOST_PROBLEM_ROW_SPENT,
+                   err);
+    pboost_reply_free(&reply);
+    assert_ok(ask_as(&reply, ledger, q, fresh, 5, 5, &err), err);
+    for (size_t j = 0; j < 3; j++)
+        assert_true(mean_of(&reply, j) == (j == 1 ? 1 : 2));
+    pboost_reply_free(&reply);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
+/* ---- Version 2: a row for each claim -----------------------------------------------------------
+ */
+
+enum { MANY = 3 * CLAIM_ROWS, ASKED = 1000 };
+
+/* A store of today with rows in several blocks, and then the table of claims that version 2 had. */
+static test_store many_claims(void)
+{
+    static const char *const BACK[] = {
+        "CREATE TABLE ledger_claim (slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL)",
+        "INSERT INTO ledger_claim SELECT slot, 3 FROM ledger_row WHERE slot % 23 = 0 AND slot < "
+        "23000",
+        "DROP TABLE ledger_spent", "UPDATE ledger_meta SET value = '2' WHERE name = 'version'"};
+    test_store t;
+    pboost_ledger_rules rules = plain_rules();
+    pboost_ledger *ledger = make_ledger(&t, &rules, MANY, NULL);
+    pboost_token token = plain_token(ledger, "a");
+    pboost_error err = {0};
+    pboost_reply reply;
+    int64_t row[ASKED];
+
+    for (int64_t i = 0; i < ASKED; i++)
+        row[i] = 1 + 23 * (i * 7 % ASKED);
+    assert_ok(ask(&reply, ledger, &token, "first", row, ASKED, 10, NULL, &err), err);
+    pboost_reply_free(&reply);
+    pboost_ledger_close(ledger);
+    for (size_t i = 0; i < sizeof BACK / sizeof *BACK; i++)
+        change_store(&t, BACK[i]);
+    return t;
+}
+
+/* After the upgrade the rows are spent and no others. */
+static void assert_upgraded(const test_store *t)
+{
+    pboost_ledger *ledger = open_store(t);
+
+    assert_sound(ledger);
+    for (uint32_t slot = 0; slot < MANY; slot++)
+        assert_int_equal(pboost_labels_spent(&ledger->labels, slot),
+                         slot % 23 == 0 && slot < 23 * ASKED);
+    pboost_ledger_close(ledger);
+}
+
+static void claims_become_bits(void **state)
+{
+    (void)state;
+    static const char *const DAMAGE[][2] = {
+        {"DELETE FROM ledger_claim WHERE slot = 9200", "INSERT INTO ledger_claim VALUES (9200, 3)"},
+        {"INSERT INTO ledger_claim VALUES (1, 3)", "DELETE FROM ledger_claim WHERE slot = 1"},
+        {"INSERT INTO ledger_claim VALUES (24576, 3)",
+         "DELETE FROM ledger_claim WHERE slot = 24576"},
+        {"INSERT INTO ledger_claim VALUES (-1, 3)", "DELETE FROM ledger_claim WHERE slot = -1"}};
+    test_store t = many_claims();
+    pboost_error err = {0};
+    int from;
+
+    for (size_t i = 0; i < sizeof DAMAGE / sizeof *DAMAGE; i++) {
+        change_store(&t, DAMAGE[i][0]);
+        if (pboost_ledger_upgrade(&from, t.url, NULL, &err) != PBOOST_BAD_DATA)
+            fail_msg("upgraded after: %s", DAMAGE[i][0]);
+        change_store(&t, DAMAGE[i][1]);
+    }
+    assert_ok(pboost_ledger_upgrade(&from, t.url, NULL, &err), err);
+    assert_upgraded(&t);
+    drop_store(&t);
+}
+
+/* Killed at any moment, the store is as before or upgraded, and the next try succeeds. */
+static void an_upgrade_may_be_killed(void **state)
+{
+    (void)state;
+    test_store t = many_claims();
+    pboost_error err = {0};
+    int from, status;
+
+    for (useconds_t wait = 200; wait < 10000000; wait += wait / 4) {
+        pid_t child = fork();
+        if (child == 0)
+            _exit(pboost_ledger_upgrade(&from, t.url, NULL, NULL) != PBOOST_OK);
+        usleep(wait);
+        kill(child, SIGKILL);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+            break;
+    }
+    assert_ok(pboost_ledger_upgrade(&from, t.url, NULL, &err), err);
+    assert_upgraded(&t);
+    drop_store(&t);
+}
+
 static void a_newer_store_is_not_opened(void **state)
 {
     (void)state;
@@ -176,7 +341,7 @@ static void a_newer_store_is_not_opened(void **state)
     int from;
 
     pboost_ledger_close(ledger);
-    change_store(&t, "UPDATE ledger_meta SET value = '3' WHERE name = 'version'");
+    change_store(&t, "UPDATE ledger_meta SET value = '4' WHERE name = 'version'");
     assert_fails(pboost_ledger_open(&ledger, t.url, NULL, &err), PBOOST_BAD_DATA, err,
                  "newer priorboost");
     assert_fails(pboost_ledger_upgrade(&from, t.url, NULL, &err), PBOOST_BAD_DATA, err,
@@ -278,6 +443,9 @@ int main(void)
         cmocka_unit_test(an_old_store_is_upgraded),
         cmocka_unit_test(names_are_covered_after_the_upgrade),
         cmocka_unit_test(a_damaged_store_is_not_upgraded),
+        cmocka_unit_test(an_old_store_of_classes_is_upgraded),
+        cmocka_unit_test(claims_become_bits),
+        cmocka_unit_test(an_upgrade_may_be_killed),
         cmocka_unit_test(a_newer_store_is_not_opened),
         cmocka_unit_test(a_store_needs_its_key_file),
         cmocka_unit_test(label_keys_are_numbered),

@@ -205,7 +205,7 @@ class Poolers(DatabaseCase):
             direct, self.token = make_store(self.folder, ROWS)
             pooled = f"{direct.split('?')[0]}?{address}"
             sql("create schema decoy", direct)
-            for name in ("entry", "claim", "answer", "row", "token", "scope", "unit", "unit_use"):
+            for name in ("entry", "spent", "answer", "row", "token", "scope", "unit", "unit_use"):
                 sql(f"create table decoy.ledger_{name} (like ledger_{name} including all)", direct)
 
             def spoil():
@@ -219,8 +219,8 @@ class Poolers(DatabaseCase):
                 self.assertEqual(service.ask(self.token["learner"], "b", [["2", "4"]]).json()["answers"][0]["mean"], 0)
                 spoil()
                 self.check_problem(service.ask(self.token["learner"], "c", [["1", "4"]]), 409, "row-spent")
-            self.assertEqual(sql("select count(*) from decoy.ledger_claim", direct), "0")
-            self.assertEqual(sql("select count(*) from ledger_claim", direct), "4")
+            self.assertEqual(sql("select count(*) from decoy.ledger_spent", direct), "0")
+            self.assertEqual(sql("select bit_count(bits) from ledger_spent", direct), "4")
             for command in ("audit", "status"):
                 subprocess.run([PRIORBOOST, "oracle", command, "--store", pooled], check=True, capture_output=True)
 

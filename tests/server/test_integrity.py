@@ -153,7 +153,7 @@ class Edited(Stores):
         service = self.serve()
         self.assertEqual(service.ask(self.token["learner"], "a", [FIRST]).status, 200)
         self.assertEqual(service.stop(), 0)
-        self.sql("delete from ledger_claim")
+        self.sql("delete from ledger_spent")
         self.no_service("not marked as claimed")
         self.assertIn("not marked as claimed", self.oracle("audit", code=3).stderr)
 

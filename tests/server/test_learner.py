@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """train --oracle: the same model as in-process, oracles that fail or lie."""
 
+import contextlib
 import csv
 import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import struct
 import subprocess
 import unittest
@@ -14,6 +16,7 @@ from learner import Learner, Proxy
 from service import BINARY, POSTGRESQL, PRIORBOOST, unpack_answer
 
 FAST = ["--patience", "2"]
+FIXTURE = pathlib.Path(__file__).parents[1] / "ledger/fixtures/version_1.sql"
 
 
 class DataSheet(Learner):
@@ -159,6 +162,28 @@ class Rows(Learner):
                                 "--checkpoint", "c"], capture_output=True, text=True)
         self.assertEqual(ended.returncode, 2)
         self.assertIn("needs --oracle", ended.stderr)
+
+
+class LastVersion(Learner):
+    @unittest.skipIf(POSTGRESQL, "the fixture is SQLite's; ledger/upgrade loads it into PostgreSQL")
+    def test_a_store_of_0_2_0(self):
+        """Its token and its rules hold after the upgrade; the rows that are left are learnt from, once."""
+        path = pathlib.Path(self.folder, "old.db")
+        with contextlib.closing(sqlite3.connect(path)) as old:
+            old.executescript(FIXTURE.read_text(encoding="utf-8"))
+        path.chmod(0o600)
+        self.make_tables(rows=24, id_of=lambda i: str(i + 1))
+        self.store = f"sqlite:{path}"
+        self.token = {"learner": "pb_HSHHehDCEyNTPxtI6yGlI615tDHuUkgYKIOd4Ziswis"}
+        subprocess.run([PRIORBOOST, "oracle", "upgrade", "--store", self.store], check=True, capture_output=True)
+        with self.serve_again() as service:
+            config = service.get("/v1/config", token=self.token["learner"]).json()
+            self.assertEqual((config["answer"], config["width"], config["min_bag"]), ("mean", 1, 4))
+            out = self.train(service, "--rounds", "1", "--skip-unavailable")
+            self.assertEqual((out["rows_spent"], out["min_bag"]), (6, 4))
+            self.train(service, "--rounds", "1", code=5)  # every row is spent
+        done = subprocess.run([PRIORBOOST, "oracle", "audit", "--store", self.store], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout)
 
 
 class Failures(Learner):
