@@ -123,8 +123,15 @@ def limits(library, scale):
     yield program("bench_aggregate", scale["fit_rows"])
 
 
+def trees(library, scale):
+    """Boosted trees against LightGBM with all labels, by processor time."""
+    command = [sys.executable, str(HERE / "trees.py"), "--rows", str(scale["tree_rows"]), "--auto"]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    yield {"section": "trees", "result": json.loads(out)}
+
+
 SECTIONS = {"losses": losses, "paper": paper, "bags": bags, "fits": fits, "growth": growth,
-            "threads": threads, "limits": limits}
+            "threads": threads, "limits": limits, "trees": trees}
 
 FULL = {
     "budget": 0.5,
@@ -146,6 +153,7 @@ FULL = {
     "paper_rounds": 256,
     "thread_rows": 10**6,
     "sort_rows": 10**7,
+    "tree_rows": 10**6,
 }
 LARGE = {**FULL, "bag_rows": [*FULL["bag_rows"], 10**8]}
 QUICK = {
@@ -168,6 +176,7 @@ QUICK = {
     "paper_rounds": 16,
     "thread_rows": 1000,
     "sort_rows": 4096,
+    "tree_rows": 4000,
 }
 
 
