@@ -1,12 +1,19 @@
 /* How long does a round take to be answered durably?
  *
  *     bench_ledger [ROWS [LABELS [STORE]]]
+ *     bench_ledger --stores N [ROWS [ROUNDS]]
  *
  * A round has ROWS rows in bags of 32, from LABELS labels.
  * STORE is where an empty store is made; by default a SQLite file in a new folder.
  * $PBOOST_TEST_STORE is taken when it is set (tests/ledger/with_postgresql.sh).  The round's rows
  * are scattered over the table.  The peer in the same run is the disk: the same number of bytes,
- * written and synced. */
+ * written and synced.
+ *
+ * With --stores an oracle with N stores (SQLite) is compared to one with a single store: they take
+ * turns, round by round, with the same questions.  What is counted is the ledger's work, from the
+ * question in memory to the durable reply: its seconds, and the processor time of the thread that
+ * asks.  Threads for the other stores work beside it, so that this is how long it takes where there
+ * are cores for all, whatever else the machine does; it leaves the disk out. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,8 +114,12 @@ static size_t coprime_step(size_t n)
     }
 }
 
-static void ask(pboost_ledger *ledger, const pboost_token *token, size_t rows, size_t labels,
-                size_t round)
+typedef struct {
+    double seconds, thread, process; /* processor time of the thread that asks, and of all */
+} effort;
+
+static effort ask(pboost_ledger *ledger, const pboost_token *token, size_t rows, size_t labels,
+                  size_t round)
 {
     enum { SIZE = 32 };
     pboost_error err = {0};
@@ -129,27 +140,146 @@ static void ask(pboost_ledger *ledger, const pboost_token *token, size_t rows, s
     q.n_bags = bags;
     q.start = start;
     q.id = id;
-    double begin = now(), processor = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    double begin = now(), thread = clock_of(CLOCK_THREAD_CPUTIME_ID),
+           process = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     require(pboost_ledger_ask(&reply, ledger, &q, &err), &err);
-    printf("%s{\"seconds\": %.3f, \"own_processor_seconds\": %.3f}", round > 0 ? ", " : "",
-           now() - begin, clock_of(CLOCK_PROCESS_CPUTIME_ID) - processor);
+    effort e = {now() - begin, clock_of(CLOCK_THREAD_CPUTIME_ID) - thread,
+                clock_of(CLOCK_PROCESS_CPUTIME_ID) - process};
     pboost_reply_free(&reply);
     free(id);
     free(start);
+    return e;
+}
+
+/* ---- One store against several --------------------------------------------------------------- */
+
+typedef struct {
+    size_t n;
+    char url[PBOOST_STORES_MAX][100];
+    pboost_ledger *ledger;
+    pboost_token token;
+} oracle;
+
+static void make_token(pboost_token *out, pboost_ledger *ledger)
+{
+    pboost_error err = {0};
+    char secret[PBOOST_TOKEN_TEXT];
+    pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
+    pboost_problem problem;
+
+    options.name = "bench";
+    require(pboost_token_create(secret, ledger, &options, &err), &err);
+    require(
+        pboost_token_authenticate(out, &problem, ledger, secret, PBOOST_MAY(PBOOST_LEARNER), &err),
+        &err);
+}
+
+static pboost_ledger_rules bench_rules(void)
+{
+    pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
+
+    rules.rules.min_bag = 32;
+    rules.rules.bounded = true;
+    rules.rules.upper = 1;
+    rules.rules.epsilon = (pboost_rational){1, 1};
+    return rules;
+}
+
+static void make_oracle(oracle *o, const char *folder, size_t n, size_t labels)
+{
+    pboost_error err = {0};
+    pboost_ledger_rules rules = bench_rules();
+    const char *url[PBOOST_STORES_MAX];
+
+    o->n = n;
+    for (size_t i = 0; i < n; i++) {
+        snprintf(o->url[i], sizeof o->url[i], "%.60s/store-%zu-%zu.db", folder, n, i + 1);
+        url[i] = o->url[i];
+    }
+    require(pboost_ledger_create_all(url, n, &rules, NULL, &err), &err);
+    require(pboost_ledger_open_all(&o->ledger, url, n, NULL, &err), &err);
+    make_token(&o->token, o->ledger);
+    (void)import(o->ledger, labels);
+    pboost_ledger_close(o->ledger); /* it reads the labels when it is opened */
+    require(pboost_ledger_open_all(&o->ledger, url, n, NULL, &err), &err);
+}
+
+static void drop_oracle(oracle *o)
+{
+    static const char *const END[] = {"", "-wal", "-shm", ".key", ".witness"};
+    char file[120];
+
+    pboost_ledger_close(o->ledger);
+    for (size_t i = 0; i < o->n; i++)
+        for (size_t j = 0; j < sizeof END / sizeof *END; j++) {
+            snprintf(file, sizeof file, "%s%s", o->url[i], END[j]);
+            unlink(file);
+        }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void print_ratio(const char *name, double *ratio, size_t n)
+{
+    qsort(ratio, n, sizeof *ratio, by_size);
+    printf("%s: {\"median\": %.2f, \"least\": %.2f, \"most\": %.2f}", name, ratio[n / 2], ratio[0],
+           ratio[n - 1]);
+}
+
+static int compare_stores(size_t stores, size_t rows, size_t rounds)
+{
+    enum { ROUNDS_MAX = 1000 };
+    char folder[] = "bench-ledger-XXXXXX";
+    oracle o[2];
+    effort e[2];
+    double wall[ROUNDS_MAX], thread[ROUNDS_MAX];
+
+    if (stores < 2 || stores > PBOOST_STORES_MAX || rows < 32 || rounds < 1 ||
+        rounds > ROUNDS_MAX || mkdtemp(folder) == NULL) {
+        fprintf(stderr, "usage: bench_ledger --stores N [ROWS [ROUNDS]]\n");
+        return 2;
+    }
+    make_oracle(&o[0], folder, 1, rows * rounds);
+    make_oracle(&o[1], folder, stores, rows * rounds);
+    printf("{\"stores\": %zu, \"rows\": %zu, \"bag\": 32, \"rounds\": [", stores, rows);
+    for (size_t r = 0; r < rounds; r++) {
+        for (size_t k = 0; k < 2; k++) {
+            size_t i = (k + r) % 2;
+            e[i] = ask(o[i].ledger, &o[i].token, rows, rows * rounds, r);
+        }
+        wall[r] = e[0].seconds / e[1].seconds;
+        thread[r] = e[0].thread / e[1].thread;
+        printf("%s\n {\"seconds\": [%.4f, %.4f], \"thread\": [%.4f, %.4f], \"process\": [%.4f, "
+               "%.4f]}",
+               r > 0 ? "," : "", e[0].seconds, e[1].seconds, e[0].thread, e[1].thread, e[0].process,
+               e[1].process);
+    }
+    print_ratio("],\n \"rate_by_seconds\"", wall, rounds);
+    print_ratio(",\n \"rate_by_thread\"", thread, rounds);
+    printf("}\n");
+    drop_oracle(&o[0]);
+    drop_oracle(&o[1]);
+    return rmdir(folder) != 0;
 }
 
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "--stores") == 0)
+        return compare_stores(strtoull(argv[2], NULL, 10),
+                              argc > 3 ? strtoull(argv[3], NULL, 10) : 100000,
+                              argc > 4 ? strtoull(argv[4], NULL, 10) : 15);
     size_t rows = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
     size_t labels = argc > 2 ? strtoull(argv[2], NULL, 10) : 2 * rows;
-    char folder[] = "bench-ledger-XXXXXX", file[100], secret[PBOOST_TOKEN_TEXT];
+    char folder[] = "bench-ledger-XXXXXX", file[100];
     const char *store = argc > 3 ? argv[3] : getenv("PBOOST_TEST_STORE");
     pboost_error err = {0};
-    pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
-    pboost_token_options options = PBOOST_TOKEN_OPTIONS_INIT;
+    pboost_ledger_rules rules = bench_rules();
     pboost_ledger *ledger;
     pboost_token token;
-    pboost_problem problem;
     struct rusage usage;
 
     if (rows < 32 || labels < rows || mkdtemp(folder) == NULL) {
@@ -159,17 +289,9 @@ int main(int argc, char **argv)
     snprintf(file, sizeof file, "sqlite:%s/store.db", folder);
     if (store == NULL)
         store = file;
-    rules.rules.min_bag = 32;
-    rules.rules.bounded = true;
-    rules.rules.upper = 1;
-    rules.rules.epsilon = (pboost_rational){1, 1};
     require(pboost_ledger_create(store, &rules, NULL, &err), &err);
     require(pboost_ledger_open(&ledger, store, NULL, &err), &err);
-    options.name = "bench";
-    require(pboost_token_create(secret, ledger, &options, &err), &err);
-    require(pboost_token_authenticate(&token, &problem, ledger, secret, PBOOST_MAY(PBOOST_LEARNER),
-                                      &err),
-            &err);
+    make_token(&token, ledger);
     double import_seconds = import(ledger, labels);
     pboost_ledger_close(ledger);
     double start = now();
@@ -178,8 +300,11 @@ int main(int argc, char **argv)
     printf("{\"rows\": %zu, \"bag\": 32, \"labels\": %zu, \"import_seconds\": %.3f,"
            " \"open_seconds\": %.3f, \"rounds\": [",
            rows, labels, import_seconds, open_seconds);
-    for (size_t round = 0; (round + 1) * rows <= labels && round < 5; round++)
-        ask(ledger, &token, rows, labels, round);
+    for (size_t round = 0; (round + 1) * rows <= labels && round < 5; round++) {
+        effort e = ask(ledger, &token, rows, labels, round);
+        printf("%s{\"seconds\": %.3f, \"own_processor_seconds\": %.3f}", round > 0 ? ", " : "",
+               e.seconds, e.process);
+    }
     pboost_ledger_status status;
     require(pboost_ledger_get_status(&status, ledger, &err), &err);
     pboost_ledger_close(ledger);

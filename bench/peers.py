@@ -130,8 +130,25 @@ def trees(library, scale):
     yield {"section": "trees", "result": json.loads(out)}
 
 
+def sparse(library, scale):
+    """Wide models of sparse rows: bench/sparse.py, a process for each of its questions."""
+
+    def ask(what, *arguments):
+        command = [sys.executable, str(HERE / "sparse.py"), what, *map(str, arguments)]
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return {"section": f"sparse {what}", "result": [json.loads(line) for line in out.splitlines()],
+                "where": f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"}
+
+    for table in ("clicks", "flights"):
+        yield ask("speed", "--table", table, "--rows", scale["sparse_rows"], "--turns", scale["sparse_turns"])
+    for table in ("clicks", "flights"):
+        yield ask("bags", "--table", table, "--rows", scale["sparse_bag_rows"], "--test-rows",
+                  scale["sparse_bag_rows"] // 2, "--only", "features", "--epsilon", "none", 1)
+
+
 SECTIONS = {"losses": losses, "paper": paper, "bags": bags, "fits": fits, "growth": growth,
-            "threads": threads, "limits": limits, "trees": trees}
+            "threads": threads, "limits": limits, "sparse": sparse,
+            "trees": trees}
 
 FULL = {
     "budget": 0.5,
@@ -154,6 +171,9 @@ FULL = {
     "thread_rows": 10**6,
     "sort_rows": 10**7,
     "tree_rows": 10**6,
+    "sparse_rows": 50_000,
+    "sparse_turns": 3,
+    "sparse_bag_rows": 60_000,
 }
 LARGE = {**FULL, "bag_rows": [*FULL["bag_rows"], 10**8]}
 QUICK = {
@@ -177,6 +197,9 @@ QUICK = {
     "thread_rows": 1000,
     "sort_rows": 4096,
     "tree_rows": 4000,
+    "sparse_rows": 1000,
+    "sparse_turns": 1,
+    "sparse_bag_rows": 2000,
 }
 
 

@@ -7,9 +7,9 @@
 
 Every combination runs on a Spark of its own, with executor processes of one core each
 (local-cluster).  Tables are made once and kept in DIR.  Prints one JSON object a line: seconds of
-the fit (reading the table included), CPU seconds of Java and of Python, and by stage seconds, bytes
-shuffled, read and written.  --report makes the tables and the chart of docs/scale.md from such
-lines.
+the fit (reading the table included), CPU seconds of Java and of Python, and by stage seconds, CPU
+seconds of all processes, bytes shuffled, read and written.  --report makes the tables and the
+chart of docs/scale.md from such lines.
 """
 
 from __future__ import annotations
@@ -142,9 +142,11 @@ def run(o: argparse.Namespace) -> dict:
             make_table(spark, f"file://{table}", rows, o.features)
         frame = spark.read.parquet(f"file://{table}")
         seconds: dict[str, float] = defaultdict(float)
+        cpu: dict[str, float] = defaultdict(float)
 
         def note(name: str, took: float) -> None:
             seconds[name] += took
+            cpu[name] += sum(cpu_seconds().values()) - sum(cpu.values()) - sum(before.values())
             print(f"{rows:.0e} rows, {executors} executors: {name} {took:.1f} s", file=sys.stderr)
 
         spark.range(2).mapInArrow(_warm, "id bigint").collect()  # Python workers are up
@@ -174,7 +176,7 @@ def run(o: argparse.Namespace) -> dict:
         "seconds": round(total, 2),
         "cpu_seconds": used,
         "stages": {
-            name: {"seconds": round(took, 2), **moved.get(name, {})}
+            name: {"seconds": round(took, 2), "cpu": round(cpu[name], 1), **moved.get(name, {})}
             for name, took in seconds.items()
         },
         "weights": [round(float(w), 4) for w in model.coefficients],
@@ -208,6 +210,9 @@ def report(path: str, chart: str | None) -> None:
         cells = [f"{r['stages'][name]['seconds']:.1f}" for r in results]
         print(f"| {name} | " + " | ".join(cells) + " |")
     print("| **all** | " + " | ".join(f"**{r['seconds']:.0f}**" for r in results) + " |")
+    for program in ("java", "python"):
+        cells = [f"{r['cpu_seconds'][program]:.0f}" for r in results]
+        print(f"| CPU seconds, {program.title()} | " + " | ".join(cells) + " |")
     for what in ("shuffled", "written"):
         sums = [sum(s.get(what, 0) for s in r["stages"].values()) for r in results]
         cells = [
@@ -220,7 +225,7 @@ def report(path: str, chart: str | None) -> None:
             n = r["executors"]
             series[f"all, {n} executor{'s' * (n > 1)}"].append((r["rows"], r["seconds"]))
             if n == max(q["executors"] for q in results):
-                for name in ("slice", "order", "fit", "cut"):
+                for name in ("pack", "order", "fit", "cut"):
                     series[name].append((r["rows"], r["stages"][name]["seconds"]))
         title = "A training on Spark, 16 features, 4 rounds"
         Path(chart).write_text(plot.log_chart(title, "rows", "seconds", dict(series)))

@@ -15,6 +15,7 @@ from ._library import version as _version
 if TYPE_CHECKING:
     from .bags import Bags, Risk, feature_bags, optimal_bags, random_bags, risk
     from .errors import OracleError, PrivacyError
+    from .lists import arrow_rows
     from .members import Forest, Member
     from .meta import PriorBoost
     from .models import Feature, Model, export_onnx, load_model, save_model
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
     from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
+    from .several import PriorBoostMultiOutput
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
     from .sums import GivenSums
     from .torch_loss import bag_loss
@@ -45,11 +47,13 @@ __all__ = [
     "PlanPoint",
     "PriorBoost",
     "PriorBoostClassifier",
+    "PriorBoostMultiOutput",
     "PriorBoostPoissonRegressor",
     "PriorBoostRegressor",
     "PrivacyError",
     "RemoteOracle",
     "Risk",
+    "arrow_rows",
     "bag_loss",
     "bag_objective",
     "export_onnx",
@@ -69,6 +73,7 @@ __all__ = [
 # Loaded when first used: most need scikit-learn, which takes a second or two to load, and the tasks
 # on a Spark cluster need none of it.
 _NAMES = {
+    "lists": ("arrow_rows",),
     "bags": ("Bags", "Risk", "feature_bags", "optimal_bags", "random_bags", "risk"),
     "errors": ("OracleError", "PrivacyError"),
     "meta": ("PriorBoost",),
@@ -79,6 +84,7 @@ _NAMES = {
     "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
     "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
+    "several": ("PriorBoostMultiOutput",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
     "sums": ("GivenSums",),
     "torch_loss": ("bag_loss",),

@@ -250,6 +250,11 @@ class _Table:
         fit_intercept: bool,
         date: Any,
     ) -> None:
+        if hasattr(X, "tocsr"):
+            raise ValueError(
+                "X is sparse; plans of sparse rows are made by the program: priorboost plan --hash "
+                "BITS, or priorboost plan with an svmlight file"
+            )
         self.values = as_floats(encoded(X, date))
         self.rows = self.values.shape[0]
         self.offset = by_row(offset, self.rows, "offset")

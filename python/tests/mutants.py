@@ -667,6 +667,33 @@ MUTANTS = {
             ("one fold", "if folds == 1:"),
         ],
     },
+    "spark/test_spark.py -k 'blocks or its_bag or they_are or same_key or lies or refused'": {
+        "spark/asking.py": [
+            (
+                "an oracle of several numbers is asked for means",
+                'config.get("answer", "mean") != "mean"',
+                "False",
+            ),
+            ("the head is forgotten", "self.head = reply[32:64].hex()", "pass"),
+            (
+                "an answer about other bags",
+                'if not np.array_equal(np.frombuffer(reply, "<u4", n, at + 8 * n), sizes):',
+            ),
+        ],
+        "spark/flow.py": [
+            ("an id of two rows", "            if n > 1:\n", "            if False:\n"),
+            (
+                "two ids of one key",
+                "Counter(name for _, name in found)",
+                "Counter(key for key, _ in found)",
+            ),
+        ],
+        "spark/stages.py": [
+            ("equal scores are of one bag", "high[tied] = low", "pass"),
+            ("features are sent", 'moved = "x" in how.names', "moved = True"),
+            ("rows of other slices", "rows if keep.all() else", "rows if True else"),
+        ],
+    },
     "test_weights.py -k threshold": {
         "sklearn.py": [
             (

@@ -69,29 +69,90 @@ pboost_status cli_oracle(cli_context *cli, int argc, char **argv, pboost_error *
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
 
-pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
+pboost_status oracle_read_each(void *target, const char *option, const char *text,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    oracle_list *list = target;
+    const char *item = NULL;
+
+    TRY(cli_read_text(&item, option, text, err));
+    if (list->n == PBOOST_STORES_MAX)
+        FAIL(err, PBOOST_INVALID, "%s is given more than %d times, the most stores of an oracle",
+             option, PBOOST_STORES_MAX);
+    list->item[list->n++] = item;
+done:
+    return st;
+}
+
+pboost_status oracle_options(pboost_ledger_options out[PBOOST_STORES_MAX], const cli_context *cli,
                              const oracle_place *place, pboost_error *err)
 {
-    *out = (pboost_ledger_options)PBOOST_LEDGER_OPTIONS_INIT;
-    out->key_file = place->key;
-    out->witness_file = place->witness;
-    if (place->store == NULL)
-        return pboost_fail(err, PBOOST_INVALID, "--store is required; see 'priorboost %s --help'",
-                           cli->command);
-    return PBOOST_OK;
+    pboost_status st = PBOOST_OK;
+    const struct {
+        const char *name;
+        const oracle_list *list;
+    } files[] = {{"--key", &place->key}, {"--witness", &place->witness}};
+
+    if (place->store.n == 0)
+        FAIL(err, PBOOST_INVALID, "--store is required; see 'priorboost %s --help'", cli->command);
+    for (size_t i = 0; i < 2; i++)
+        if (files[i].list->n != 0 && files[i].list->n != place->store.n)
+            FAIL(err, PBOOST_INVALID,
+                 "%s is given %zu times for %zu stores; give it for each store, in the order of"
+                 " --store, or for none",
+                 files[i].name, files[i].list->n, place->store.n);
+    for (size_t i = 0; i < place->store.n; i++) {
+        out[i] = (pboost_ledger_options)PBOOST_LEDGER_OPTIONS_INIT;
+        out[i].key_file = place->key.n > 0 ? place->key.item[i] : NULL;
+        out[i].witness_file = place->witness.n > 0 ? place->witness.item[i] : NULL;
+    }
+done:
+    return st;
+}
+
+pboost_status oracle_one(pboost_ledger_options *out, const cli_context *cli,
+                         const oracle_place *place, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_options options[PBOOST_STORES_MAX];
+
+    TRY(oracle_options(options, cli, place, err));
+    if (place->store.n > 1)
+        FAIL(err, PBOOST_INVALID,
+             "--store is given %zu times; '%s' does one store at a time: run it for each",
+             place->store.n, cli->command);
+    *out = options[0];
+done:
+    return st;
 }
 
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
                           oracle_use use, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_ledger_options options[PBOOST_STORES_MAX];
+
+    *out = NULL;
+    TRY(oracle_options(options, cli, place, err));
+    for (size_t i = 0; i < place->store.n; i++) {
+        options[i].without_labels = use != ORACLE_LABELS;
+        options[i].inspect = use == ORACLE_INSPECT;
+    }
+    TRY(pboost_ledger_open_all(out, place->store.item, place->store.n, options, err));
+done:
+    return st;
+}
+
+pboost_status oracle_open_one(pboost_ledger **out, const cli_context *cli,
+                              const oracle_place *place, oracle_use use, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
     pboost_ledger_options options;
 
     *out = NULL;
-    TRY(oracle_options(&options, cli, place, err));
-    options.without_labels = use != ORACLE_LABELS;
-    options.inspect = use == ORACLE_INSPECT;
-    TRY(pboost_ledger_open(out, place->store, &options, err));
+    TRY(oracle_one(&options, cli, place, err));
+    TRY(oracle_open(out, cli, place, use, err));
 done:
     return st;
 }

@@ -52,7 +52,7 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
 {
     pboost_status st = PBOOST_OK;
     pboost_server_options o = PBOOST_SERVER_OPTIONS_INIT;
-    pboost_ledger_options ledger_options = PBOOST_LEDGER_OPTIONS_INIT;
+    pboost_ledger_options ledger_options[PBOOST_STORES_MAX];
     pboost_ledger *ledger = NULL;
     oracle_place place = {0};
     bool allow_async_standby = false;
@@ -94,9 +94,9 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (place.store == NULL || o.listen == NULL)
+    if (place.store.n == 0 || o.listen == NULL)
         FAIL(err, PBOOST_INVALID, "%s is required; see 'priorboost serve --help'",
-             place.store == NULL ? "--store" : "--listen");
+             place.store.n == 0 ? "--store" : "--listen");
     const struct {
         const char *name;
         size_t value, least, most;
@@ -116,10 +116,13 @@ pboost_status cli_serve(cli_context *cli, int argc, char **argv, pboost_error *e
     o.drain_seconds = (unsigned)drain_seconds;
     o.ready = on_ready;
     o.user = cli;
-    TRY(oracle_options(&ledger_options, cli, &place, err));
-    ledger_options.check_standbys = !allow_async_standby;
-    ledger_options.refusal_rows = refusal_rows;
-    TRY(pboost_ledger_open(&ledger, place.store, &ledger_options, err));
+    TRY(oracle_options(ledger_options, cli, &place, err));
+    for (size_t i = 0; i < place.store.n; i++) {
+        ledger_options[i].check_standbys = !allow_async_standby;
+        ledger_options[i].refusal_rows = refusal_rows;
+    }
+    TRY(pboost_ledger_open_all(&ledger, place.store.item, place.store.n, ledger_options, err));
+    TRY(pboost_ledger_check_whole(ledger, err));
     TRY(pboost_server_run(ledger, &o, err));
 done:
     pboost_ledger_close(ledger);

@@ -20,21 +20,33 @@ pboost_status oracle_export_audit(cli_context *cli, int argc, char **argv, pboos
 pboost_status oracle_public_key(cli_context *cli, int argc, char **argv, pboost_error *err);
 pboost_status oracle_verify_audit(cli_context *cli, int argc, char **argv, pboost_error *err);
 
-/* Where a store and what belongs to it are, and the options that say so. */
+/* Where the stores of an oracle and what belongs to them are, and the options that say so. */
 typedef struct {
-    const char *store, *key, *witness;
+    size_t n;
+    const char *item[PBOOST_STORES_MAX];
+} oracle_list;
+
+typedef struct {
+    oracle_list store, key, witness;
 } oracle_place;
 
+cli_reader oracle_read_each; /* oracle_list: each use of the option adds one text */
+
 #define ORACLE_PLACE(place)                                                                        \
-    {"--store", "S", cli_read_text, &(place).store, NULL, "sqlite:FILE or postgresql://..."},      \
+    {"--store",                                                                                    \
+     "S",                                                                                          \
+     oracle_read_each,                                                                             \
+     &(place).store,                                                                               \
+     NULL,                                                                                         \
+     "sqlite:FILE or postgresql://...; repeat it for an oracle\nwith several stores"},             \
         {"--key",                                                                                  \
          "FILE",                                                                                   \
-         cli_read_text,                                                                            \
+         oracle_read_each,                                                                         \
          &(place).key,                                                                             \
          NULL,                                                                                     \
          "its key file; default: beside an SQLite file,\notherwise in ~/.local/state/priorboost"}, \
     {                                                                                              \
-        "--witness", "FILE", cli_read_text, &(place).witness, NULL,                                \
+        "--witness", "FILE", oracle_read_each, &(place).witness, NULL,                             \
             "what it must not forget; default: in the same place"                                  \
     }
 
@@ -42,15 +54,23 @@ typedef struct {
  * needs the labels. */
 typedef enum { ORACLE_INSPECT, ORACLE_CHANGE, ORACLE_LABELS } oracle_use;
 
-/* Fails if --store is missing; the options to make or open it. */
-pboost_status oracle_options(pboost_ledger_options *out, const cli_context *cli,
+/* Fails if --store is missing, or --key and --witness are not given for each; out[i]: the options
+ * to make or open store i. */
+pboost_status oracle_options(pboost_ledger_options out[PBOOST_STORES_MAX], const cli_context *cli,
                              const oracle_place *place, pboost_error *err);
+/* The same for a command that does one store at a time. */
+pboost_status oracle_one(pboost_ledger_options *out, const cli_context *cli,
+                         const oracle_place *place, pboost_error *err);
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
                           oracle_use use, pboost_error *err);
+
+pboost_status oracle_open_one(pboost_ledger **out, const cli_context *cli,
+                              const oracle_place *place, oracle_use use, pboost_error *err);
 
 /* Options that say what a label is: names with commas between them. */
 typedef struct {
     const char *classes, *columns, *shares; /* NULL: not given */
+    bool may_be_free; /* a column may have no bounds: its lower is then not less than its upper */
 } label_arguments;
 
 /* Puts them into rules that have --bounds and --step already, if those are given. */

@@ -16,7 +16,10 @@ static const cli_usage INIT = {
         "\n"
         "With --classes a label is one of several classes, and an answer is how many rows of the\n"
         "bag each class has; bounds are not needed.  With --labels a row has several labels, and\n"
-        "an answer is the mean of each; they share epsilon.",
+        "an answer is the mean of each; they share epsilon.\n"
+        "\n"
+        "With --store several times the oracle has several stores, which work at the same time.\n"
+        "Import divides the rows among them; give all of them to serve, in any order.",
     .operand = NULL};
 
 static pboost_status print_rules(cli_context *cli, const char *store,
@@ -25,6 +28,8 @@ static pboost_status print_rules(cli_context *cli, const char *store,
     char labels[ORACLE_LABELS_TEXT];
 
     if (!cli->json) {
+        if (rules->stores > 0)
+            cli_note(cli, "%zu stores of one oracle, the first is %s", rules->stores, store);
         cli_note(cli, "%s: bags of at least %zu rows, %s, %s", store, rules->rules.min_bag,
                  oracle_labels_text(labels, rules),
                  rules->no_noise ? "no noise and no claim of differential privacy"
@@ -55,7 +60,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     pboost_status st = PBOOST_OK;
     pboost_ledger_rules rules = PBOOST_LEDGER_RULES_INIT;
     oracle_place place = {0};
-    pboost_ledger_options made;
+    pboost_ledger_options made[PBOOST_STORES_MAX];
     const char *weak = NULL, *scope_rows = "", *sheet[PBOOST_SHEET_FIELDS] = {NULL};
     const char *mechanism = "laplace";
     label_arguments labels = {0};
@@ -112,7 +117,7 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     TRY(cli_parse(cli, NULL, argc, argv, &INIT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (place.store == NULL || rules.rules.min_bag == 0 ||
+    if (place.store.n == 0 || rules.rules.min_bag == 0 ||
         (!bounded && labels.classes == NULL && labels.columns == NULL))
         FAIL(err, PBOOST_INVALID,
              "--store, --min-bag and --bounds (or --classes, or --labels) are required; see "
@@ -134,10 +139,10 @@ pboost_status oracle_init(cli_context *cli, int argc, char **argv, pboost_error 
     for (size_t i = 0; i < PBOOST_SHEET_FIELDS; i++)
         if (sheet[i] != NULL)
             TRY(pboost_sheet_set(&rules.sheet, i, sheet[i], err));
-    TRY(oracle_options(&made, cli, &place, err));
-    TRY(pboost_ledger_create(place.store, &rules, &made, err));
+    TRY(oracle_options(made, cli, &place, err));
+    TRY(pboost_ledger_create_all(place.store.item, place.store.n, &rules, made, err));
     TRY(oracle_open(&ledger, cli, &place, ORACLE_CHANGE, err));
-    TRY(print_rules(cli, place.store, pboost_ledger_get_rules(ledger), err));
+    TRY(print_rules(cli, place.store.item[0], pboost_ledger_get_rules(ledger), err));
 done:
     pboost_ledger_close(ledger);
     return st;
@@ -164,8 +169,8 @@ pboost_status oracle_upgrade(cli_context *cli, int argc, char **argv, pboost_err
     TRY(cli_parse(cli, NULL, argc, argv, &UPGRADE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_options(&how, cli, &place, err));
-    TRY(pboost_ledger_upgrade(&from, place.store, &how, err));
+    TRY(oracle_one(&how, cli, &place, err));
+    TRY(pboost_ledger_upgrade(&from, place.store.item[0], &how, err));
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:i, s:i}", "from", from, "to", PBOOST_STORE_VERSION), err));
     else if (from == PBOOST_STORE_VERSION)
@@ -227,8 +232,8 @@ pboost_status oracle_restore(cli_context *cli, int argc, char **argv, pboost_err
     TRY(cli_parse(cli, NULL, argc, argv, &RESTORE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_options(&how, cli, &place, err));
-    TRY(pboost_ledger_restore(&restored, place.store, &how, without_witness, err));
+    TRY(oracle_one(&how, cli, &place, err));
+    TRY(pboost_ledger_restore(&restored, place.store.item[0], &how, without_witness, err));
     TRY(print_restored(cli, &restored, err));
 done:
     return st;

@@ -70,6 +70,8 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
                rules->units ? "unit" : "row", pboost_rules_epsilon(r, rules->unit_rows));
     printf("answers   %llu questions, %llu bags\n", (unsigned long long)s->answers,
            (unsigned long long)s->bags);
+    if (rules->stores > 0)
+        printf("stores    %zu of oracle %s\n", rules->stores, rules->oracle);
     printf("ledger    %llu entries, head %s\n", (unsigned long long)s->entries, s->head);
     return cli_flush(err);
 }
@@ -102,18 +104,21 @@ static const cli_usage AUDIT = {
     .text =
         "Checks the chain from the rules to its head and recomputes what can be recomputed:\n"
         "claims, bag sizes, replies, quotas, and sums where there is no noise.  With --head it\n"
-        "also checks that the ledger once had that head; an older copy of the ledger never had it.",
+        "also checks that the ledger once had that head; an older copy of the ledger never had "
+        "it.\n"
+        "With all stores of an oracle it also compares the answers to the claims in other stores.",
     .operand = NULL};
 
 static pboost_status print_audit(const cli_context *cli, const pboost_audit *a, pboost_error *err)
 {
     if (cli->json)
         return cli_print_json(
-            json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sound", a->problems == 0,
-                      "entries", (json_int_t)a->entries, "answers", (json_int_t)a->answers, "rows",
-                      (json_int_t)a->rows, "bags", (json_int_t)a->bags, "sums", (json_int_t)a->sums,
-                      "rows_imported", (json_int_t)a->rows_imported, "problems",
-                      (json_int_t)a->problems, "first_problem",
+            json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "sound",
+                      a->problems == 0, "entries", (json_int_t)a->entries, "answers",
+                      (json_int_t)a->answers, "rows", (json_int_t)a->rows, "bags",
+                      (json_int_t)a->bags, "sums", (json_int_t)a->sums, "rows_imported",
+                      (json_int_t)a->rows_imported, "interrupted", (json_int_t)a->interrupted,
+                      "problems", (json_int_t)a->problems, "first_problem",
                       report_json_text(a->problems > 0 ? a->first_problem : NULL)),
             err);
     printf(
@@ -121,6 +126,11 @@ static pboost_status print_audit(const cli_context *cli, const pboost_audit *a, 
         (unsigned long long)a->entries, (unsigned long long)a->answers, (unsigned long long)a->rows,
         (unsigned long long)a->bags, (unsigned long long)a->sums,
         a->problems == 0 ? "sound" : "NOT SOUND");
+    if (a->interrupted > 0)
+        printf(
+            "%llu claims have no answer: a crash came between the commits of two stores, and their"
+            " rows stay spent\n",
+            (unsigned long long)a->interrupted);
     return cli_flush(err);
 }
 
@@ -226,7 +236,7 @@ pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
+    TRY(oracle_open_one(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_output_open(&output, out, err));
     printing p = {pboost_output_stream(output), false};
     TRY(pboost_ledger_entries(ledger, 0, UINT64_MAX, print_entry, &p, err));

@@ -2,12 +2,13 @@
 #include <string.h>
 
 #include "train.h"
+#include "train_columns.h"
 #include "train_rows.h"
 #include "train_wide.h"
 
 /* Columns with another role are not features. */
 static pboost_status find_roles(bool *use, const pboost_table *table, const train_arguments *a,
-                                pboost_error *err)
+                                const train_targets *targets, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bool needs_label = !train_is_given(a) && a->oracle == NULL;
@@ -23,6 +24,10 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             TRY(pboost_table_find(&col, table, role[i], err));
             use[col] = false;
         }
+    }
+    for (size_t i = 0; i < targets->n; i++) {
+        TRY(pboost_table_find(&col, table, targets->target[i].name, err));
+        use[col] = false;
     }
     if (a->bag != NULL)
         TRY(train_districts_roles(use, table, a, err));
@@ -62,7 +67,7 @@ static pboost_status learn_sparse(train_data *out, const cli_context *cli, pboos
     bool *use = NULL;
 
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
-    TRY(find_roles(use, table, a, err));
+    TRY(find_roles(use, table, a, &out->targets, err));
     TRY(train_wide_learn(out, cli, table, use, a, err));
 done:
     free(use);
@@ -77,7 +82,7 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     bool *use = NULL;
 
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
-    TRY(find_roles(use, table, a, err));
+    TRY(find_roles(use, table, a, &out->targets, err));
     TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
@@ -266,7 +271,9 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(table_reading_add(&text, a->unit, err));
-    if (has_labels && (a->classes || labels_are_text(a->family, a->positive)))
+    if (a->labels != NULL)
+        TRY(train_columns_read(&out->targets, &text, a, err));
+    else if (has_labels && (a->classes || labels_are_text(a->family, a->positive)))
         TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
@@ -283,7 +290,9 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (has_labels && a->classes) {
+    if (a->labels != NULL) {
+        TRY(train_columns_load(out, cli, table, a, err));
+    } else if (has_labels && a->classes) {
         TRY(class_names_learn(&out->classes, table, a->label, err));
         TRY(class_labels(&out->label, &out->classes, table, a->label, err));
     } else if (has_labels) {
@@ -323,12 +332,16 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 
     TRY(table_reading_add_encoding(&text, &out->encoding, err));
     TRY(table_reading_add_sparse(&text, &out->sparse, err));
-    if (a->classes || labels_are_text(a->family, a->positive))
+    if (a->labels != NULL)
+        TRY(train_columns_text(&text, &out->targets, err));
+    else if (a->classes || labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
     TRY(table_reading_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
-    TRY(a->classes ? class_labels(&out->test_label, &out->classes, table, a->label, err)
-                   : data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
+    TRY(a->labels != NULL ? train_columns_load_test(&out->targets, table, err)
+        : a->classes
+            ? class_labels(&out->test_label, &out->classes, table, a->label, err)
+            : data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     if (a->wide) {
         out->test_table = table;
@@ -435,5 +448,6 @@ void train_data_free(train_data *data)
     pboost_answers_free(data->given);
     label_rule_free(&data->labels);
     class_names_free(&data->classes);
+    train_targets_free(&data->targets);
     *data = (train_data){0};
 }

@@ -189,7 +189,8 @@ pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, 
     TRY(gather(&data->weight, sizeof *data->weight, row, n, err));
     TRY(gather(&data->offset, sizeof *data->offset, row, n, err));
     TRY(gather(&data->prior_score, sizeof *data->prior_score, row, n, err));
-    TRY(gather(&data->label, sizeof *data->label, row, n, err));
+    size_t labels = data->targets.n > 0 ? data->targets.n : 1;
+    TRY(gather(&data->label, labels * sizeof *data->label, row, n, err));
     TRY(gather(&data->row_key, sizeof *data->row_key, row, n, err));
     TRY(gather(&data->id, sizeof *data->id, row, n, err));
     TRY(gather(&data->unit, sizeof *data->unit, row, n, err));

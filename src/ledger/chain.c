@@ -1,5 +1,6 @@
 /* The hash chain: SHA-256 over an encoding in which every part has a fixed length or starts with
- * its length. */
+ * its length.  Nettle's SHA-256 uses the processor's instructions for it, libsodium's does not: 1.6
+ * against 0.35 GB a second, and a large question is hashed whole. */
 #include "chain.h"
 
 #include <string.h>
@@ -11,11 +12,11 @@ void pboost_hash_bytes(hasher *h, const void *data, size_t length)
     if (length == 0)
         return;
     if (h->used + length > sizeof h->buffer) {
-        crypto_hash_sha256_update(&h->state, h->buffer, h->used);
+        sha256_update(&h->state, h->used, h->buffer);
         h->used = 0;
     }
     if (length > sizeof h->buffer) {
-        crypto_hash_sha256_update(&h->state, data, length);
+        sha256_update(&h->state, length, data);
         return;
     }
     memcpy(h->buffer + h->used, data, length);
@@ -37,7 +38,7 @@ void pboost_hash_block(hasher *h, const void *data, size_t length)
 
 void pboost_hash_start(hasher *h, const char *what)
 {
-    crypto_hash_sha256_init(&h->state);
+    sha256_init(&h->state);
     h->used = 0;
     pboost_hash_block(h, what, strlen(what));
 }
@@ -45,8 +46,8 @@ void pboost_hash_start(hasher *h, const char *what)
 digest pboost_hash_end(hasher *h)
 {
     digest d;
-    crypto_hash_sha256_update(&h->state, h->buffer, h->used);
-    crypto_hash_sha256_final(&h->state, d.byte);
+    sha256_update(&h->state, h->used, h->buffer);
+    sha256_digest(&h->state, sizeof d.byte, d.byte);
     return d;
 }
 

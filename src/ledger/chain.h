@@ -11,6 +11,7 @@
 #ifndef PBOOST_CHAIN_H
 #define PBOOST_CHAIN_H
 
+#include <nettle/sha2.h>
 #include <priorboost/ledger.h>
 
 #include "bytes.h"
@@ -23,7 +24,7 @@ enum { CHAIN_VERSION = 2, NONCE_BYTES = 32 };
 /* ---- Hashing --------------------------------------------------------------------------------- */
 
 typedef struct {
-    crypto_hash_sha256_state state;
+    struct sha256_ctx state;
     size_t used;
     unsigned char buffer[4096];
 } hasher;

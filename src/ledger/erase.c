@@ -200,8 +200,8 @@ done:
     return st;
 }
 
-pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
-                                   const pboost_erasure *erasure, pboost_error *err)
+static pboost_status forget_here(size_t *forgotten, pboost_ledger *ledger,
+                                 const pboost_erasure *erasure, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->write.store;
@@ -209,13 +209,6 @@ pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
 
     *forgotten = 0;
     TRY(pboost_side_enter(ledger, &ledger->write, true, err));
-    if (erasure->struct_size != sizeof *erasure)
-        FAIL(err, PBOOST_INVALID,
-             "erasure: struct_size is %zu, not %zu; start from PBOOST_ERASURE_INIT",
-             erasure->struct_size, sizeof *erasure);
-    if (erasure->n_units > 0 && !ledger->rules.units)
-        FAIL(err, PBOOST_INVALID,
-             "units are to be erased, but the store was made without them (--unit at init)");
     TRY(pboost_labels_refresh(&ledger->labels, s, err));
     TRY(choose(&f, &ledger->labels, s, erasure, err));
     if (f.n_erase > 0) {
@@ -232,5 +225,101 @@ done:
     free(f.spend);
     free(f.bytes);
     free(f.unit);
+    return st;
+}
+
+/* ---- Several stores -------------------------------------------------------------------------- */
+
+/* The store that has a row or unit; n_stores: none of those that are open. */
+static size_t store_of(const pboost_ledger *l, pboost_id id, bool unit)
+{
+    size_t n = 1 + l->n_others, i = 0;
+
+    for (; i < n; i++) {
+        const pboost_ledger *here = i == 0 ? l : l->other[i - 1];
+        if (l->rules.stores == 0 ||
+            (l->rules.units && !unit
+                 ? pboost_labels_find(&here->labels, &here->keys, id) != NO_NUMBER
+                 : pboost_id_store(id, l->rules.stores) == here->rules.store - 1))
+            break;
+    }
+    return i;
+}
+
+/* Whether what is named in this store is all there. */
+static pboost_status check_here(pboost_ledger *l, const pboost_erasure *e, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    forgetting f = {0};
+
+    TRY(pboost_side_enter(l, &l->write, false, err));
+    TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
+    TRY(find_rows(&f, &l->labels, l->write.store, e, err));
+done:
+    pboost_side_leave(&l->write);
+    free(f.erase);
+    return st;
+}
+
+/* Those of the rows, or units, that are in store i. */
+static pboost_status choose_own(pboost_id **out, size_t *n, const pboost_ledger *l, size_t i,
+                                const pboost_id *id, size_t all, bool units, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    char number[24];
+
+    NEED(*out = pboost_alloc(all, sizeof **out), err);
+    for (size_t k = 0; k < all; k++) {
+        size_t at = store_of(l, id[k], units);
+        snprintf(number, sizeof number, "%lld", (long long)id[k].number);
+        if (at > l->n_others)
+            FAIL(err, PBOOST_BAD_DATA,
+                 "%s '%.60s' is in none of the stores that are given; nothing was erased",
+                 units ? "unit" : "id", id[k].text != NULL ? id[k].text : number);
+        if (at == i)
+            (*out)[(*n)++] = id[k];
+    }
+done:
+    return st;
+}
+
+/* What is named is looked for in all stores before any is changed.  If it ends in between, the same
+ * call is to be made again: what is erased already is recognised. */
+pboost_status pboost_ledger_forget(size_t *forgotten, pboost_ledger *ledger,
+                                   const pboost_erasure *erasure, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_erasure own[PBOOST_STORES_MAX] = {{0}};
+    pboost_id *id[PBOOST_STORES_MAX] = {NULL}, *unit[PBOOST_STORES_MAX] = {NULL};
+    size_t n = 1 + ledger->n_others, here = 0;
+
+    *forgotten = 0;
+    if (erasure->struct_size != sizeof *erasure)
+        FAIL(err, PBOOST_INVALID,
+             "erasure: struct_size is %zu, not %zu; start from PBOOST_ERASURE_INIT",
+             erasure->struct_size, sizeof *erasure);
+    if (erasure->n_units > 0 && !ledger->rules.units)
+        FAIL(err, PBOOST_INVALID,
+             "units are to be erased, but the store was made without them (--unit at init)");
+    for (size_t i = 0; i < n; i++) {
+        own[i] = *erasure;
+        own[i].n = own[i].n_units = 0;
+        TRY(choose_own(&id[i], &own[i].n, ledger, i, erasure->id, erasure->n, false, err));
+        TRY(choose_own(&unit[i], &own[i].n_units, ledger, i, erasure->unit, erasure->n_units, true,
+                       err));
+        own[i].id = id[i];
+        own[i].unit = unit[i];
+        if (n > 1)
+            TRY(check_here(pboost_ledger_store(ledger, i), &own[i], err));
+    }
+    for (size_t i = 0; i < n; i++) {
+        TRY(forget_here(&here, pboost_ledger_store(ledger, i), &own[i], err));
+        *forgotten += here;
+    }
+done:
+    for (size_t i = 0; i < n; i++) {
+        free(id[i]);
+        free(unit[i]);
+    }
     return st;
 }

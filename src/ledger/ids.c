@@ -103,6 +103,11 @@ size_t pboost_id_store(pboost_id id, size_t stores)
     return (size_t)((hash >> 32) * stores >> 32);
 }
 
+static size_t bucket_of(const id_map *map, const id_key *key)
+{
+    return hash_of(key) & (map->buckets - 1);
+}
+
 static bool text_at(const id_map *map, uint32_t number)
 {
     return map->is_text[number / 64] >> number % 64 & 1;
@@ -115,10 +120,9 @@ static bool same(const id_map *map, uint32_t number, const id_key *key)
     return text_at(map, number) && strcmp(map->text + map->key[number], key->text) == 0;
 }
 
-/* Where the key is, or the empty bucket where it belongs. */
-static size_t place(const id_map *map, const id_key *key)
+/* Where the key is, or the empty bucket where it belongs; at is the bucket of its hash. */
+static size_t place(const id_map *map, const id_key *key, size_t at)
 {
-    size_t at = hash_of(key) & (map->buckets - 1);
     while (map->bucket[at] != 0 && !same(map, map->bucket[at] - 1, key))
         at = (at + 1) & (map->buckets - 1);
     return at;
@@ -129,8 +133,33 @@ uint32_t pboost_ids_find(const id_map *map, pboost_id id)
     if (map->n == 0)
         return NO_NUMBER;
     id_key key = key_of(id);
-    uint32_t found = map->bucket[place(map, &key)];
+    uint32_t found = map->bucket[place(map, &key, bucket_of(map, &key))];
     return found != 0 ? found - 1 : NO_NUMBER;
+}
+
+/* Three passes over a few ids: the first asks for the buckets, the second for the keys that they
+ * name, and the third finds both there.  A key that is not in its first bucket is waited for. */
+void pboost_ids_find_all(uint32_t *out, const id_map *map, const pboost_id *id, size_t n)
+{
+    enum { AT_ONCE = 32 };
+    id_key key[AT_ONCE];
+    size_t at[AT_ONCE];
+
+    for (size_t first = 0; first < n; first += AT_ONCE) {
+        size_t here = n - first < AT_ONCE ? n - first : AT_ONCE;
+        for (size_t i = 0; i < here && map->n > 0; i++) {
+            key[i] = key_of(id[first + i]);
+            at[i] = bucket_of(map, &key[i]);
+            __builtin_prefetch(&map->bucket[at[i]]);
+        }
+        for (size_t i = 0; i < here && map->n > 0; i++)
+            if (map->bucket[at[i]] != 0)
+                __builtin_prefetch(&map->key[map->bucket[at[i]] - 1]);
+        for (size_t i = 0; i < here; i++) {
+            uint32_t found = map->n > 0 ? map->bucket[place(map, &key[i], at[i])] : 0;
+            out[first + i] = found != 0 ? found - 1 : NO_NUMBER;
+        }
+    }
 }
 
 const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24])
@@ -166,7 +195,7 @@ static pboost_status grow_buckets(id_map *map, size_t buckets, pboost_error *err
         id_key key = {text ? map->text + map->key[number] : NULL, 0, map->key[number]};
         if (text)
             key.length = strlen(key.text);
-        map->bucket[place(map, &key)] = number + 1;
+        map->bucket[place(map, &key, bucket_of(map, &key))] = number + 1;
     }
 done:
     return st;
@@ -224,7 +253,7 @@ pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_
     *added = false;
     if (map->n == map->capacity)
         TRY(pboost_ids_reserve(map, map->capacity + map->capacity / 2 + 64, err));
-    size_t at = place(map, &key);
+    size_t at = place(map, &key, bucket_of(map, &key));
     if (map->bucket[at] != 0) {
         *number = map->bucket[at] - 1;
         return PBOOST_OK;

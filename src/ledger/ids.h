@@ -30,7 +30,10 @@ bool pboost_id_valid(pboost_id id);
 /* The number of an id; NO_NUMBER if it is not there. */
 uint32_t pboost_ids_find(const id_map *map, pboost_id id);
 
-/* The same, adding the id if it is not there; *added says so.  The id is valid. */
+/* The numbers of n ids, of which the memory is asked for some ahead: it is mostly waited for. */
+void pboost_ids_find_all(uint32_t *out, const id_map *map, const pboost_id *id, size_t n);
+
+/* The number of an id, adding the id if it is not there; *added says so.  The id is valid. */
 pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_id id,
                              pboost_error *err);
 

@@ -18,14 +18,16 @@ typedef struct {
     const size_t *start; /* by bag: its first row */
     size_t *own_start;   /* NULL: start is the question's */
     uint32_t *slot;      /* in the order of the question */
-    uint32_t *sorted;    /* in the order of the store */
+    uint32_t *sorted;    /* in the order of the store, where there are units */
     unsigned char *slot_bytes;
     int64_t *total; /* by bag, by number of an answer: the sum of its rows here */
     size_t n_totals;
     unsigned char *released; /* by bag: see RELEASED_BYTES */
     size_t released_length;
     unsigned char nonce[NONCE_BYTES];
+    digest question;     /* hash of a range of its bags */
     chain_link link;     /* of the entry */
+    int64_t entry;       /* that must be witnessed before the reply leaves; -1: none here */
     pboost_reply judged; /* what the rules forbid */
 } shard;
 

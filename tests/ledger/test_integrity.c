@@ -205,6 +205,29 @@ static void an_edited_store_is_not_opened(void **state)
     }
 }
 
+/* A row that is marked as spent without an entry would be lost to learners. */
+static void a_spent_row_that_no_entry_claims_is_noticed(void **state)
+{
+    (void)state;
+    test_store t;
+    pboost_token a;
+    pboost_ledger *ledger = make_store(&t, &a);
+    pboost_error err = {0};
+    const uint32_t row = 20;
+    store *s;
+
+    answered(ledger, &a, "first", FIRST);
+    pboost_ledger_close(ledger);
+    assert_ok(pboost_store_open(&s, t.url, false, &err), err);
+    assert_ok(pboost_store_begin(s, true, &err), err);
+    assert_ok(pboost_claims_add(s, &row, 1, row + 1, &err), err);
+    assert_ok(pboost_store_commit(s, &err), err);
+    pboost_store_close(s);
+    assert_not_opened(&t, PBOOST_BAD_DATA, "row 20 is spent, but no entry claims it");
+    assert_true(audit_finds(&t, "no entry claims it"));
+    drop_store(&t);
+}
+
 /* An old token, with the MAC that it had then, is what its row was, not what the chain says. */
 static void an_old_token_is_not_put_back(void **state)
 {
@@ -310,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_restored_database_is_noticed),
         cmocka_unit_test(an_edited_token_stops_the_service),
         cmocka_unit_test(an_edited_store_is_not_opened),
+        cmocka_unit_test(a_spent_row_that_no_entry_claims_is_noticed),
         cmocka_unit_test(an_old_token_is_not_put_back),
         cmocka_unit_test(a_forged_entry_is_noticed),
         cmocka_unit_test(sums_are_not_found_in_an_exported_ledger),

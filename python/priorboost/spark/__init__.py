@@ -19,6 +19,7 @@ except ImportError as problem:
 
 if TYPE_CHECKING:
     from .estimators import (
+        PriorBoostClassesModel,
         PriorBoostClassificationModel,
         PriorBoostClassifier,
         PriorBoostPoissonModel,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "PriorBoostClassesModel",
     "PriorBoostClassificationModel",
     "PriorBoostClassifier",
     "PriorBoostPoissonModel",

@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import struct
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from .. import _library
 from ..bags import Bags
 from ..errors import OracleError
+from ..heads import keep_head, read_head
 from ..options import rules_of
 from ..oracle import MemoryHandle
 from ..remote import RemoteOracle, _read_reply, _Session
@@ -24,7 +25,15 @@ _MOST_ROWS = 1 << 16  # of one question
 
 
 class BulkSession(_Session):
-    """A connection that asks in the binary form."""
+    """A connection that asks in the binary form.
+
+    With every question it sends the last head of the oracle's ledger that it knows: an oracle that
+    was put back to an older state refuses.
+    """
+
+    def __init__(self, description: RemoteOracle, head: str | None) -> None:
+        super().__init__(description)
+        self.head = head
 
     def __enter__(self) -> BulkSession:
         return self
@@ -45,11 +54,15 @@ class BulkSession(_Session):
         content = sizes.astype("<u4").tobytes() + bytes(width or b"") + bytes(ids)
         kind = 1 if width is None else 2
         name = hashlib.sha256(bytes([kind]) + content).hexdigest().encode()
-        head = struct.pack("<4sBBBBII", b"PBQ1", kind, len(name), 0, 0, len(sizes), rows)
-        status, reply = self.deliver("/v1/queries", head + name + content, _TYPE)
+        seen = bytes.fromhex(self.head or "")
+        numbers = (kind, len(name), bool(seen), 0, len(sizes), rows)
+        question = struct.pack("<4sBBBBII", b"PBQ1", *numbers) + name + seen + content
+        status, reply = self.deliver("/v1/queries", question, _TYPE)
         if status != 200:
             _read_reply(status, reply)  # raises the problem that it names
-        return _read_answer(reply, name, sizes)
+        means = _read_answer(reply, name, sizes)
+        self.head = reply[32:64].hex()
+        return means
 
 
 def _read_answer(reply: bytes, name: bytes, sizes: Array) -> Array:
@@ -70,17 +83,23 @@ def _read_answer(reply: bytes, name: bytes, sizes: Array) -> Array:
 
 @dataclass(frozen=True)
 class Service:
-    """The oracle service: its address and its rules."""
+    """The oracle service: its address, its rules, and the last head of its ledger."""
 
     description: RemoteOracle
     rules: Any  # as keyword arguments of `rules_of`
     max_body: int
+    head: str | None
 
     @classmethod
     def connect(cls, description: RemoteOracle) -> Service:
         """Ask a service for its rules."""
         with _Session(description) as session:
             config = session.send("/v1/config")
+        if config.get("answer", "mean") != "mean":  # before anything is asked
+            raise OracleError(
+                f"the oracle answers with {config['answer']}, {config.get('width')} numbers a bag; "
+                "a training on Spark needs means"
+            )
         rules = {
             "min_bag": int(config["min_bag"]),
             "bounds": (config["lower"], config["upper"]),
@@ -94,11 +113,17 @@ class Service:
             )
         if config["dp"]:
             rules["epsilon"] = config.get("epsilon_fraction") or config["epsilon"]
-        return cls(description, rules, int(config["max_body"]))
+        head = read_head(description.token_file)
+        return cls(description, rules, int(config["max_body"]), head)
 
     def session(self) -> BulkSession:
         """Return a connection to it."""
-        return BulkSession(self.description)
+        return BulkSession(self.description, self.head)
+
+    def after(self, head: str) -> Service:
+        """Return the service after an answer, and keep its head for the next fit."""
+        keep_head(self.description.token_file, head)
+        return replace(self, head=head)
 
     def library_rules(self) -> _library.Rules:
         """Return its rules as the library has them."""

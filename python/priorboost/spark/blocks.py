@@ -8,7 +8,7 @@ all its rows are one array, which the library reads in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,37 +22,46 @@ Array = npt.NDArray[Any]
 # The columns that blocks may have: their type in Spark's words.
 COLUMNS = {
     "target": "int",  # what sends a block to its partition, see `labels`
+    "group": "int",  # the first bits of the rows' keys: of the least and of the greatest
+    "last_group": "int",
     "slice": "int",  # the round that uses the rows
     "part": "int",  # partition of the round's order
     "question": "int",
     "bag": "bigint",  # number of the first bag
-    "first": "bigint",  # position of the first row: in its slice or part
+    "first": "bigint",  # position of the first row, in its slice or part; or what blocks sort by
     "n": "int",  # rows
     "low": "double",  # least and greatest value of `order`
     "high": "double",
     "within": "double",
     "id": "binary",  # int64, or texts one after the other
     "width": "binary",  # bytes of each text; null where ids are numbers
-    "row": "binary",  # int64: position in the slice
+    "key": "binary",  # uint64: what the shuffle of the table sorts by
+    "row": "binary",  # int64: position in the slice, or the number of the row's bag
     "order": "binary",  # float64 score, or uint64 key of a random order
     "prior": "binary",  # float64
     "x": "binary",  # float64, row by row
+    "answer": "binary",  # float64: of the row's bag
     "sizes": "binary",  # uint32: rows of each bag
     "cuts": "binary",  # int64
     "bags": "binary",  # int64: first bag and number of bags, block by block
     "sums": "binary",  # float64
     "moments": "binary",  # float64
     "answers": "binary",  # float64
+    "head": "string",  # of the oracle's ledger
+    "edge_order": "binary",  # of the first row of each bag: its order and its key
+    "edge_key": "binary",
 }
 _ARROW = {
     "int": pa.int32(),
     "bigint": pa.int64(),
     "double": pa.float64(),
     "binary": pa.binary(),
+    "string": pa.string(),
 }
+_OF_ROWS = ("key", "row", "order", "prior", "answer", "x")
 
-BLOCK_BYTES = 1 << 18  # of a block's features
-BUFFER_ROWS = 1 << 16  # that a task gathers before it sends them on
+BLOCK_BYTES = 1 << 18  # of a block
+BATCH_BYTES = 1 << 26  # that a task gathers, or gives at once
 
 
 def schema(*names: str) -> str:
@@ -71,15 +80,20 @@ def _cells(values: list[Any], kind: pa.DataType) -> pa.Array:
     if not pa.types.is_binary(kind):
         return pa.array(values, kind)
     if len(values) == 1 and values[0] is not None:
-        data = pa.py_buffer(values[0])
-        offsets = pa.py_buffer(np.array([0, data.size], np.int32))
-        return pa.Array.from_buffers(kind, 1, [None, offsets, data])
+        return _binary(values[0], np.array([0, values[0].nbytes]))
     return pa.array([None if v is None else v.tobytes() for v in values], kind)
 
 
-def block_rows(d: int) -> int:
-    """Return how many rows of d features a block holds."""
-    return max(16, BLOCK_BYTES // (8 * d + 24))
+def _binary(data: Array, at: Array) -> pa.Array:
+    """Return bytes as cells that begin at `at`, without copying them."""
+    offsets = pa.py_buffer(at.astype(np.int32))
+    buffer = pa.py_buffer(np.ascontiguousarray(data))
+    return pa.Array.from_buffers(pa.binary(), len(at) - 1, [None, offsets, buffer])
+
+
+def block_rows(width: int) -> int:
+    """Return how many rows of this many bytes a block holds."""
+    return max(16, BLOCK_BYTES // width)
 
 
 def whole(column: Any, dtype: Any) -> Array:
@@ -101,9 +115,11 @@ class Rows:
 
     n: int
     id: Any = None  # Arrow array, int64 or binary
+    key: Any = None
     row: Any = None
     order: Any = None
     prior: Any = None
+    answer: Any = None
     x: Any = None
 
     def take(self, index: Any) -> Rows:
@@ -112,21 +128,30 @@ class Rows:
         ids = self.id
         if ids is not None:
             ids = ids[index] if some else ids.take(pa.array(index))
-        columns = [self.row, self.order, self.prior, self.x]
+        columns = [getattr(self, name) for name in _OF_ROWS]
         taken = [None if column is None else column[index] for column in columns]
         n = len(range(*index.indices(self.n))) if some else len(index)
         return Rows(n, ids, *taken)
 
-    def pack(self, names: Iterable[str], **values: Any) -> dict[str, Any]:
-        """Return the rows as a block with these columns."""
-        block: dict[str, Any] = {"n": self.n, **values}
-        for name in ("row", "order", "prior", "x"):
-            column = getattr(self, name)
-            if name in names and column is not None:
-                block[name] = np.ascontiguousarray(column)
-        if "id" in names and self.id is not None:
-            block.update(pack_ids(self.id))
-        return block
+    def blocks(self, names: Iterable[str], ends: Array, **values: Any) -> pa.RecordBatch:
+        """Return the rows as blocks that end at `ends`, and values of each block."""
+        at = np.concatenate([[0], ends]).astype(np.int64)
+        columns = [(name, _ARROW[COLUMNS[name]]) for name in names]
+        ids = {} if self.id is None else _packed_ids(self.id, at)
+        arrays = []
+        for name, kind in columns:
+            column = getattr(self, name) if name in _OF_ROWS else None
+            if name in values:
+                arrays.append(pa.array(values[name], kind))
+            elif name == "n":
+                arrays.append(pa.array(np.diff(at), kind))
+            elif name in ids:
+                arrays.append(ids[name])
+            elif column is None:
+                arrays.append(pa.nulls(len(ends), kind))
+            else:
+                arrays.append(_binary(column, at * (column.nbytes // max(self.n, 1))))
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(columns))
 
 
 def concat(parts: list[Rows]) -> Rows:
@@ -139,27 +164,26 @@ def concat(parts: list[Rows]) -> Rows:
         return None if columns[0] is None else np.concatenate(columns)
 
     ids = None if parts[0].id is None else pa.concat_arrays([part.id for part in parts])
-    n = sum(part.n for part in parts)
-    return Rows(n, ids, join("row"), join("order"), join("prior"), join("x"))
+    return Rows(sum(part.n for part in parts), ids, *[join(name) for name in _OF_ROWS])
 
 
-def pack_ids(ids: Any) -> dict[str, Any]:
-    """Return ids as the columns of a block."""
+def _packed_ids(ids: Any, at: Array) -> dict[str, pa.Array]:
+    """Return ids as the columns of blocks."""
     if pa.types.is_int64(ids.type):
-        return {"id": np.ascontiguousarray(ids.to_numpy(zero_copy_only=False))}
-    width = pc.binary_length(ids).to_numpy(zero_copy_only=False).astype(np.uint8)
-    return {"id": whole(ids, np.uint8), "width": width}
+        return {"id": _binary(ids.to_numpy(zero_copy_only=False), 8 * at)}
+    start = np.frombuffer(ids.buffers()[1], np.int32)[ids.offset : ids.offset + len(ids) + 1]
+    text = whole(ids, np.uint8)
+    width = np.diff(start).astype(np.uint8)
+    return {"id": _binary(text, start[at] - start[0]), "width": _binary(width, at)}
 
 
-def unpack_ids(data: Array, width: Array | None) -> Any:
-    """Return the ids of `pack_ids`."""
+def _ids(data: Array, width: Array | None) -> Any:
+    """Return the ids of `_packed_ids`."""
     if width is None:
         return pa.array(data.view(np.int64))
-    start = np.zeros(len(width) + 1, np.int32)
-    np.cumsum(width, out=start[1:], dtype=np.int32)
-    return pa.Array.from_buffers(
-        pa.binary(), len(width), [None, pa.py_buffer(start), pa.py_buffer(data)]
-    )
+    start = np.zeros(len(width) + 1, np.int64)
+    np.cumsum(width, out=start[1:])
+    return _binary(data, start)
 
 
 def unpack(batch: Any, d: int = 0, order: Any = np.float64) -> Rows:
@@ -172,14 +196,15 @@ def unpack(batch: Any, d: int = 0, order: Any = np.float64) -> Rows:
         return whole(batch.column(name), dtype)
 
     data = column("id", np.uint8)
-    ids = None if data is None else unpack_ids(data, column("width", np.uint8))
     x = column("x", np.float64)
     return Rows(
         int(pc.sum(batch.column("n")).as_py() or 0),
-        ids,
+        None if data is None else _ids(data, column("width", np.uint8)),
+        column("key", np.uint64),
         column("row", np.int64),
         column("order", order),
         column("prior", np.float64),
+        column("answer", np.float64),
         None if x is None else x.reshape(-1, d),
     )
 
@@ -190,14 +215,34 @@ def numbers(batch: Any, name: str) -> Array:
     return out
 
 
-def by_part(rows: Rows, part: Array) -> Iterator[tuple[int, Rows]]:
-    """Sort rows by the part they belong to, keeping their order within; gives each part's."""
-    order = np.argsort(part, kind="stable")
-    rows, part = rows.take(order), part[order]
-    borders = np.flatnonzero(np.diff(part)) + 1
-    for first, end in zip([0, *borders], [*borders, rows.n], strict=True):
-        if end > first:
-            yield int(part[first]), rows.take(slice(int(first), int(end)))
+def by_part(rows: Rows, part: Array, n_parts: int) -> tuple[Rows, Array]:
+    """Sort rows by the part they belong to, keeping their order within; and where parts end."""
+    small = part.astype(np.uint16) if n_parts <= 1 << 16 else part  # NumPy sorts these by radix
+    order = np.argsort(small, kind="stable")
+    return rows.take(order), np.cumsum(np.bincount(part, minlength=n_parts))
+
+
+def every(n: int, size: int) -> Array:
+    """Return where blocks of this many rows end."""
+    return np.append(np.arange(size, n, size), n)
+
+
+def bag_borders(cuts: Array, most: int) -> Array:
+    """Return where pieces of whole bags begin, and where the last ends: as many rows as fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from priorboost.spark.blocks import bag_borders
+    >>> bag_borders(np.array([0, 3, 6, 20, 22]), 7).tolist()
+    [0, 6, 20, 22]
+    """
+    border = [0]
+    while border[-1] < cuts[-1]:
+        at = int(np.searchsorted(cuts, border[-1] + most, "right")) - 1
+        here = int(np.searchsorted(cuts, border[-1]))
+        border.append(int(cuts[max(at, here + 1)]))
+    return np.array(border)
 
 
 # ---- Partitions by number ------------------------------------------------------------------------

@@ -1,30 +1,25 @@
 """Estimators and models for ``pyspark.ml``.
 
-A model's ``transform`` is made of Spark's own expressions: it runs without Python and without the
-C library.
+The ``transform`` of a linear, logistic or Poisson model with dense features is made of Spark's own
+expressions: it runs without Python and without the C library.  Others run in Python workers.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import tempfile
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector, vector_to_array
 from pyspark.ml.linalg import DenseMatrix, DenseVector, VectorUDT
 from pyspark.ml.param import Params
 from pyspark.ml.util import (
     DefaultParamsReadable,
-    DefaultParamsReader,
     DefaultParamsWritable,
-    DefaultParamsWriter,
     MLReadable,
     MLReader,
     MLWritable,
@@ -41,7 +36,9 @@ from ..options import FAMILIES, choice, l2_of, rules_of
 from ..remote import RemoteOracle
 from .asking import LabelsOnDriver, Service
 from .flow import Result, Run, Settings, Table
-from .params import COLUMNS, PROBABILITY, TRAINING, defaults, parameters
+from .params import CLASSES, COLUMNS, PROBABILITY, TRAINING, defaults, parameters
+from .saving import ModelReader, ModelWriter
+from .scoring import by_library, completed, eta_of_vectors, literal
 
 # ---- What estimators and models share ------------------------------------------------------------
 
@@ -93,77 +90,6 @@ def _number(frame: DataFrame, name: str) -> Column:
 # ---- Models --------------------------------------------------------------------------------------
 
 
-def _literal(values: Any) -> Column:
-    return F.array(*[F.lit(float(value)) for value in values])
-
-
-def _completed(features: Column, content: models.Model) -> Column:
-    """Fill in missing numbers and bring them within limits, where a model file says so."""
-    fills = [f.fill for f in content.features for _ in range(max(1, len(f.levels) - 1))]
-    if any(fill is not None for fill in fills):
-        known = _literal([float("nan") if fill is None else fill for fill in fills])
-        features = F.zip_with(features, known, lambda x, fill: F.nanvl(F.coalesce(x, fill), fill))
-    limits = content.encoding.limits()
-    if limits is not None:
-        features = F.zip_with(features, _literal(limits[0]), lambda x, low: F.greatest(x, low))
-        features = F.zip_with(features, _literal(limits[1]), lambda x, high: F.least(x, high))
-    return features
-
-
-def _mean_of_members(frame: DataFrame, content: models.Model) -> Column:
-    """Return the predicted mean of trees or of several models, which takes source columns by name.
-
-    The library predicts on the executors; the model goes there with the task.
-    """
-    names = [f.name for f in content.features]
-    names += [content.offset] if content.offset is not None else []
-    for name in names:
-        if name not in frame.columns:
-            raise ValueError(
-                f"there is no column '{name}', which the model needs; there are "
-                f"{', '.join(frame.columns)}"
-            )
-
-    def predict(rows: Any) -> Any:
-        return pd.Series(content.predict(rows, n_jobs=1))
-
-    predict.__annotations__ = {"rows": pd.DataFrame, "return": pd.Series}
-    return F.pandas_udf(predict, "double")(F.struct(*[F.col(f"`{name}`") for name in names]))
-
-
-class _ModelWriter(MLWriter):
-    def __init__(self, instance: Any) -> None:
-        super().__init__()
-        self.instance = instance
-
-    def saveImpl(self, path: str) -> None:  # noqa: N802
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "model.json")
-            self.instance.saveModelFile(file)
-            with open(file) as stream:
-                document = json.load(stream)
-        extra = {"priorboost": document, "history": self.instance.history}
-        DefaultParamsWriter.saveMetadata(self.instance, path, self.sc, extraMetadata=extra)
-
-
-class _ModelReader(MLReader):
-    def __init__(self, cls: Any) -> None:
-        super().__init__()
-        self.cls = cls
-
-    def load(self, path: str) -> Any:
-        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "model.json")
-            with open(file, "w") as stream:
-                json.dump(metadata["priorboost"], stream)
-            model = self.cls.fromModelFile(file)
-        model._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(model, metadata)
-        model.history = metadata["history"]
-        return model
-
-
 class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     """A fitted model: one weight per feature, an intercept, and how it was trained."""
 
@@ -181,6 +107,8 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
         """The weights of the features; trees have none."""
         if self._content().members:
             raise AttributeError("a model of trees or of several members has no weights")
+        if self._content().classes:
+            raise AttributeError("several classes have a matrix of weights: coefficientMatrix")
         return DenseVector(self._content().coef)
 
     @property
@@ -192,7 +120,7 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     def numFeatures(self) -> int:  # noqa: N802
         """The number of features."""
         content = self._content()
-        return len(content.features) if content.members else len(content.coef)
+        return len(content.features) if content.members else int(np.shape(content.coef)[-1])
 
     @property
     def covariance(self) -> DenseMatrix | None:
@@ -230,44 +158,70 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     def fromModelFile(cls, path: str) -> Any:  # noqa: N802
         """Return the model of a file that ``priorboost train --out`` wrote, on the driver.
 
-        Its columns are the encoded ones; where these come from plain numbers alone, they are the
-        names of featuresCols.
+        Where its features are plain numbers, their names are those of featuresCols.  Other models
+        take the columns of their training table by name: trees, curves, categories, dates, hashed
+        columns and several classes.  With featuresCol, categories and dates come encoded.
         """
         content = models.load_model(path)
         if content.family != cls._family:
             raise ValueError(f"{path} holds a {content.family} model, not a {cls._family} one")
         out = cls(content)
-        if [f.name for f in content.features] == content.columns:
+        if content.columns and [f.name for f in content.features] == content.columns:
             out._set(featuresCols=list(content.columns))
         return out
 
     def write(self) -> MLWriter:
         """Return what saves this model."""
-        return _ModelWriter(self)
+        return ModelWriter(self)
 
     @classmethod
     def read(cls) -> MLReader:
         """Return what loads such a model."""
-        return _ModelReader(cls)
+        return ModelReader(cls)
 
     def _mean(self, frame: DataFrame) -> Column:
         """Return the predicted mean as an expression."""
         content = self._content()
-        if content.members:
-            return _mean_of_members(frame, content)
-        features = self._features(frame)
-        known = _completed(features, content)
-        products = F.zip_with(known, _literal(content.coef), lambda a, b: a * b)
-        eta = F.aggregate(products, F.lit(float(content.intercept)), lambda total, p: total + p)
+        if self._takes_sources():
+            return by_library(frame, content, "double")
+        eta = self._eta_of_sparse(frame) if content.sparse is not None else self._eta(frame)
         if content.offset is not None:
             eta = eta + _number(frame, content.offset)
+        return self._response(eta)
+
+    def _takes_sources(self) -> bool:
+        """Whether the model takes the columns of its training table by name."""
+        content = self._content()
+        if content.sparse is not None:
+            return content.sparse.bits > 0
+        if content.members or any(f.curve is not None for f in content.features):
+            return True
+        encoded = self.isSet("featuresCol") or all(f.is_number for f in content.features)
+        return not encoded
+
+    def _eta_of_sparse(self, frame: DataFrame) -> Column:
+        name = self.getFeaturesCol()
+        kind = _type_of(frame, name)
+        if not isinstance(kind, VectorUDT):
+            raise ValueError(
+                f"the column '{name}' has the type {kind.simpleString()}; the model is one of "
+                "sparse rows, so it must hold ML vectors"
+            )
+        return eta_of_vectors(F.col(f"`{name}`"), self._content())
+
+    def _eta(self, frame: DataFrame) -> Column:
+        """Return the linear predictor, by Spark's own expressions."""
+        content = self._content()
+        features = self._features(frame)
+        known = completed(features, content)
+        products = F.zip_with(known, literal(content.coef), lambda a, b: a * b)
+        eta = F.aggregate(products, F.lit(float(content.intercept)), lambda total, p: total + p)
         wrong = F.concat(
             F.lit("a row has "),
             F.size(features).cast("string"),
             F.lit(f" features, but the model has {len(content.coef)}"),
         )
-        eta = F.when(F.size(features) == len(content.coef), eta).otherwise(F.raise_error(wrong))
-        return self._response(eta)
+        return F.when(F.size(features) == len(content.coef), eta).otherwise(F.raise_error(wrong))
 
     def _response(self, eta: Column) -> Column:
         return eta
@@ -318,6 +272,48 @@ class PriorBoostClassificationModel(_Probability, _GLMModel):
         if prediction:
             frame = frame.withColumn(prediction, (mean >= self.getThreshold()).cast("double"))
         return frame
+
+
+@parameters(CLASSES)
+class PriorBoostClassesModel(_GLMModel):
+    """A model of several classes; ``transform`` adds probabilities and the most likely class.
+
+    The probabilities are a vector, in the order of `classes`; the prediction is a name.
+    """
+
+    _family = "classes"
+
+    def __init__(self, content: models.Model | None = None) -> None:
+        super().__init__(content)
+        self._setDefault(**defaults(CLASSES))
+
+    @property
+    def classes(self) -> list[str]:
+        """The names of the classes, the base first."""
+        return list(self._content().classes)
+
+    @property
+    def coefficientMatrix(self) -> DenseMatrix:  # noqa: N802
+        """The weights: a row for each class."""
+        coef = self._content().coef
+        return DenseMatrix(*coef.shape, coef.ravel(), isTransposed=True)
+
+    @property
+    def interceptVector(self) -> DenseVector:  # noqa: N802
+        """The intercepts, one for each class."""
+        return DenseVector(self._content().intercept)
+
+    def _transform(self, frame: DataFrame) -> DataFrame:
+        probability, prediction = self.getProbabilityCol(), self.getPredictionCol()
+        shares = by_library(frame, self._content(), "array<double>")
+        frame = frame.withColumn(probability, array_to_vector(shares))
+        shares = vector_to_array(F.col(f"`{probability}`"))
+        names = F.array(*[F.lit(name) for name in self.classes])
+        pairs = F.zip_with(
+            shares, names, lambda p, name: F.struct(p.alias("p"), name.alias("name"))
+        )
+        best = F.filter(pairs, lambda pair: pair["p"] == F.array_max(shares))
+        return frame.withColumn(prediction, best[0]["name"])
 
 
 # ---- Estimators ----------------------------------------------------------------------------------
@@ -387,6 +383,8 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
         if url is not None:
             if self._get("oracleTokenFile") is None:
                 raise ValueError("oracleUrl needs oracleTokenFile")
+            if (self._get("oracleClientCert") is None) != (self._get("oracleClientKey") is None):
+                raise ValueError("oracleClientCert and oracleClientKey go together")
             for name in ("minBag", "epsilon", "bounds", "step", "clamp"):
                 if self.isSet(name):
                     raise ValueError(f"{name} is a rule of the service at oracleUrl, not of fit")
@@ -481,6 +479,8 @@ class _GLMEstimator(_Training, Estimator, DefaultParamsWritable, DefaultParamsRe
                 self._get("oracleTokenFile"),
                 self._get("oracleCaFile"),
                 self._get("oraclePatience"),
+                client_cert=self._get("oracleClientCert"),
+                client_key=self._get("oracleClientKey"),
             )
             return lambda run: Service.connect(description)
         rules = rules_of(

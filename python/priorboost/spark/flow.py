@@ -2,7 +2,13 @@
 
 The loop is that of the C trainer (src/core/train/trainer.c): the same slices and ties by hash of
 id, the same bags cut by the same grid of chunks, the same questions.  The driver
-holds two numbers per bag of a round (where it ends, and its answer); rows stay with the tasks.
+holds four numbers per bag of a round (where it ends, its answer, and what its first row is ordered
+by); rows stay with the tasks.
+
+Rows are packed into blocks and written once.  A slice is a range of keys, a bag of a round is a
+range of (score, key): a row finds both by itself, so that a round sends scores and ids to sort, and
+features stay where they are.  Features move once where they must: to random positions, to the bags
+that are made from them, and to bags that are fitted as a whole.
 
 Nothing is asked before it is on disk: a round's order and its questions are files, so that a task
 that Spark runs again, and a round that continues after an executor is lost, ask what was asked
@@ -12,11 +18,10 @@ before, and the service answers with what it answered before.
 from __future__ import annotations
 
 import contextlib
-import os
-import sys
-import time
-import uuid
-from collections.abc import Callable, Iterator
+import functools
+import operator
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,15 +32,15 @@ from pyspark.sql import functions as F
 
 from .. import _library
 from .._library import lib
-from . import passes, pieces, stages, tree
+from . import passes, pieces, stages, store, tree
 from .asking import LabelsOnDriver, Service
-from .blocks import Array, block_rows, labels, schema
+from .blocks import Array, bag_borders, labels, schema
+from .cluster import Cluster
 
-# The columns of blocks on their way to questions and to bags, and there.
-_ROWS = ("target", "question", "first", "n", "id", "width", "row", "order")
-_QUESTION = ("question", "n", "id", "width", "row", "sizes", "within")
-_FEATURES = ("target", "question", "first", "n", "x")
-_BAGS = ("bag", "n", "x", "sizes")
+# The columns of blocks on their way to questions, and there.
+_ROWS = ("target", "question", "first", "n", "id", "width", "key", "order")
+_QUESTION = ("question", "n", "id", "width", "key", "sizes", "within", "edge_order", "edge_key")
+_IDS = ("id", "width")
 
 PART_BYTES = 1 << 26  # of rows that a task sorts in memory
 LEAST_ROWS = 1 << 13  # of a part, where the number of cores would make them smaller
@@ -88,14 +93,17 @@ class Round:
     """A round's order on disk, and the driver's data about it."""
 
     path: str
-    x: DataFrame  # part, first, n, x; whole bags of the aggregate estimator: bag, n, x, sizes
+    rows: DataFrame  # of the slice, with their features
+    how: Any  # how they are ordered
+    span: tuple[int, int] | None  # the range of their keys; None: the rows know their positions
     offset: Array  # position of each part's first row
     cuts: Array = field(default_factory=lambda: np.empty(0, np.int64))
     answers: Array = field(default_factory=lambda: np.empty(0))
-    shared: Any = None  # broadcast: offset, cuts, answers
+    shared: Any = None  # broadcast: order and key of each bag's first row, answers; aggregate: cuts
+    fitted: DataFrame | None = None  # rows with their answers, or whole bags
 
 
-class Run:
+class Run(Cluster):
     """One training."""
 
     def __init__(
@@ -105,97 +113,43 @@ class Run:
         settings: Settings,
         oracle: Callable[[Run], LabelsOnDriver | Service],
     ) -> None:
-        self.spark, self.table, self.s = spark, table, settings
-        self.context = spark.sparkContext
-        self.dir = f"{settings.work_dir.rstrip('/')}/priorboost-{uuid.uuid4().hex}"
+        super().__init__(spark, settings.work_dir, settings.on_stage)
+        self.table, self.s = table, settings
         self.make_oracle = oracle
-        self.t = -1
         self.covariance: Array | None = None
-
-    # ---- Spark ----
-
-    @contextlib.contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Name a step in Spark's own pages, time it, and raise the errors of its tasks."""
-        where = f"round {self.t + 1}, {name}" if self.t >= 0 else name
-        before = self.context.getLocalProperty("spark.job.description")
-        self.context.setLocalProperty("spark.job.description", f"priorboost: {where}")
-        begin = time.monotonic()
-        try:
-            yield
-        except Exception as error:
-            stages.reraise(error)
-            raise
-        finally:
-            self.context.setLocalProperty("spark.job.description", before)
-        if self.s.on_stage is not None:
-            self.s.on_stage(name, time.monotonic() - begin)
-
-    def exchange(self, frame: DataFrame, n_parts: int) -> DataFrame:
-        """Bring blocks to the partitions that belong to their targets (see `labels`)."""
-        return frame.repartition(n_parts, "target")
-
-    def write(self, frame: DataFrame, path: str, by: str | None = None) -> None:
-        """Write blocks as they are: what they hold is too random to be compressed."""
-        writer = frame.write.option("compression", "uncompressed")
-        writer = writer.option("parquet.enable.dictionary", "false")
-        writer = writer.option("parquet.block.size", str(1 << 26))
-        (writer if by is None else writer.partitionBy(by)).parquet(path)
-
-    def read(self, path: str, *names: str) -> DataFrame:
-        """Read blocks; only the columns named are fetched."""
-        return self.spark.read.schema(schema(*names)).parquet(path)
-
-    def _folder(self) -> tuple[Any, Any]:
-        """Return the run's directory and its file system, as Hadoop has them."""
-        assert self.context._jvm is not None
-        path = self.context._jvm.org.apache.hadoop.fs.Path(self.dir)
-        return path, path.getFileSystem(self.context._jsc.hadoopConfiguration())
-
-    def make_folder(self) -> None:
-        """Make the run's directory; it is removed when the run or, at the latest, Java ends."""
-        try:
-            path, system = self._folder()
-            said = "" if system.mkdirs(path) and system.deleteOnExit(path) else "no reason is given"
-        except Exception as error:
-            said = str(getattr(error, "java_exception", error)).splitlines()[0]
-        if said:
-            raise ValueError(f"workDir is {self.s.work_dir}, where nothing can be written: {said}")
-
-    def clean(self, rounds: list[Round]) -> None:
-        """Delete what the run has written and Spark has kept."""
-        self._drop(rounds)
-        path, system = self._folder()
-        system.delete(path, True)
-        system.cancelDeleteOnExit(path)
-
-    def n_parts(self, rows: int) -> int:
-        """Return the number of parts for this many rows."""
-        if self.s.partitions > 0:
-            return self.s.partitions
-        by_size = -(-rows * (8 * self.table.d + 48) // PART_BYTES)
-        by_cores = min(self.context.defaultParallelism, rows // LEAST_ROWS)
-        return int(max(1, by_size, by_cores))
 
     # ---- Slices ----
 
+    def n_parts(self, rows: int, features: bool = False) -> int:
+        """Return the number of parts for this many rows, with or without their features."""
+        if self.s.partitions > 0:
+            return self.s.partitions
+        by_size = -(-rows * (24 + 8 * self.table.d * features) // PART_BYTES)
+        by_cores = min(self.context.defaultParallelism, rows // LEAST_ROWS)
+        return int(max(1, by_size, by_cores))
+
     def prepare(self) -> None:
-        """Count the rows, say where each belongs in the shuffle, and write the slices."""
+        """Pack the rows into blocks and write them, and say which rows belong to each slice."""
+        with self.stage("pack"):
+            stage = store.pack(self.s.seed, self.table.d)
+            packed = self.table.rows.mapInArrow(stage, schema(*store.STORE))
+            self.write(packed, f"{self.dir}/rows")
         with self.stage("count"):
-            ids = self.table.rows.select(self.table.rows.columns[0])
-            counted = ids.mapInArrow(
-                stages.count(self.s.seed), "bucket int, rows bigint, longest int"
-            )
+            keys = self.read(f"{self.dir}/rows", "key", "width")
+            counted = keys.mapInArrow(store.count(), "bucket int, rows bigint, longest int")
             found = counted.groupBy("bucket").agg(F.sum("rows"), F.max("longest")).collect()
-        rows = np.zeros(1 << stages.KEY_BITS, np.int64)
+        rows = np.zeros(1 << store.KEY_BITS, np.int64)
         for bucket, n, _ in found:
             rows[bucket] = n
+        self.bucket_end = np.cumsum(rows)
         self.n_rows = int(rows.sum())
         if self.n_rows == 0:
             raise ValueError("the table has no rows")
         self.longest_id = max(longest for _, _, longest in found)
         self.oracle = self.make_oracle(self)
         self.rules = self.oracle.library_rules()
+        # Labels on the driver know rows by their keys.
+        self.ids = _IDS if isinstance(self.oracle, Service) else ()
         self.bag_size = self.s.bag_size or self.rules.min_bag
         if self.bag_size < self.rules.min_bag:
             raise ValueError(
@@ -210,55 +164,92 @@ class Run:
             raise ValueError(f"rounds is {self.rounds}, but oneshot has one round by definition")
         self.slices = pieces.slices(self.s.schedule, self.n_rows, self.rounds, self.bag_size)
         with self.stage("slice"):
-            self._write_slices(rows)
+            self._find_slices()
         with self.stage("sample"):
             self._take_samples()
 
-    def _write_slices(self, bucket_rows: Array) -> None:
-        end = np.cumsum(bucket_rows)
-        n_parts = max(self.n_parts(self.n_rows), 1)
-        part_of = np.minimum((end - bucket_rows) * n_parts // self.n_rows, n_parts - 1)
-        first_of = np.concatenate([[0], np.cumsum(np.bincount(part_of, bucket_rows, n_parts))])
-        label, d = labels(n_parts), self.table.d
-        sent = self.table.rows.mapInArrow(
-            stages.send(self.s.seed, d, part_of, label),
-            schema("target", "n", "id", "width", "order", "prior", "x"),
-        )
-        settled = self.exchange(sent, n_parts).mapInArrow(
-            stages.settle(d, label, first_of.astype(np.int64), self.slices),
-            schema("slice", "first", "n", "id", "width", "prior", "x"),
-        )
-        self.write(settled, f"{self.dir}/slices", by="slice")
+    def _key_parts(self, first: int, end: int, features: bool) -> tuple[Array, Array]:
+        """Return the part of each bucket of keys, and the place of the first row of each part.
 
-    def _slice(self, t: int, *names: str) -> DataFrame:
-        frame = self.read(f"{self.dir}/slices", *names, "slice")
-        return frame.where(F.col("slice") == t).select(*names)
+        Only the rows at places first .. end are counted.
+        """
+        ends = np.clip(self.bucket_end, first, end) - first
+        n_parts = self.n_parts(end - first, features)
+        before = np.concatenate([[0], ends[:-1]])
+        part_of = np.minimum(before * n_parts // (end - first), n_parts - 1)
+        sizes = np.bincount(part_of, ends - before, n_parts)
+        return part_of, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def _find_slices(self) -> None:
+        """Find the range of keys of each slice and of its sample; an id must be there once."""
+        longest = int(np.diff(self.slices).max())
+        leaves = tree.n_leaves(longest) if self.s.bags in ("features", "hybrid") else 0
+        limit = max(2048, SAMPLE_ROWS * self.n_parts(longest, True), tree.SAMPLE_ROWS * leaves)
+        ends = np.minimum(self.slices[:-1] + limit, self.slices[1:])
+        part_of, first_of = self._key_parts(0, self.n_rows, False)
+        label = labels(len(first_of) - 1)
+        sent = self.read(f"{self.dir}/rows", "key").mapInArrow(
+            store.send_keys(part_of, label), schema(*store.KEYS)
+        )
+        wanted = np.unique(np.concatenate([self.slices[:-1], ends - 1]))
+        found = self.exchange(sent, len(label)).mapInArrow(
+            store.rank(label, first_of, wanted), "place bigint, key bigint"
+        )
+        keys = [(place, key % (1 << 64)) for place, key in found.collect()]
+        self._refuse_repeated([key for place, key in keys if place < 0])
+        at = dict(keys)
+        low = [0, *(at[int(place)] for place in self.slices[1:-1])]
+        high = [*(key - 1 for key in low[1:]), (1 << 64) - 1]
+        self.spans = list(zip(low, high, strict=True))
+        sample_high = [at[int(place)] for place in ends - 1]
+        self.sample_spans = list(zip(low, sample_high, strict=True))
+
+    def _refuse_repeated(self, keys: list[int]) -> None:
+        """Raise an error if an id names two rows; two ids may have the same key by chance."""
+        if not keys:
+            return
+        frame = self.read(f"{self.dir}/rows", "n", "id", "width", "key")
+        found = frame.mapInArrow(
+            store.named(np.array(keys, np.uint64)), "key bigint, id string"
+        ).collect()
+        for one, n in Counter(name for _, name in found).items():
+            if n > 1:
+                raise ValueError(f"the id '{one}' names two rows; ids must be unique")
+
+    def _store(self, spans: list[tuple[int, int]], *names: str) -> DataFrame:
+        """Read the blocks that may hold keys of these ranges."""
+        shift = 64 - store.GROUP_BITS
+        here = [
+            (F.col("last_group") >= low >> shift) & (F.col("group") <= high >> shift)
+            for low, high in spans
+        ]
+        frame = self.read(f"{self.dir}/rows", "group", "last_group", *names)
+        return frame.where(functools.reduce(operator.or_, here)).select(*names)
 
     def _take_samples(self) -> None:
         """Fetch the first rows of each slice: slices are in random order."""
-        longest = int(np.diff(self.slices).max())
-        leaves = tree.n_leaves(longest) if self.s.bags in ("features", "hybrid") else 0
-        limit = max(2048, SAMPLE_ROWS * self.n_parts(longest), tree.SAMPLE_ROWS * leaves)
-        names = ("slice", "first", "n", "prior", "x")
-        blocks = (
-            self.read(f"{self.dir}/slices", *names)
-            .where(F.col("first") < limit)
-            .mapInArrow(stages.sample(self.table.d, limit), schema(*names))
-            .collect()
-        )
-        self.sample_x, self.sample_prior = [], []
+        d = self.table.d
+        frame = self._store(self.sample_spans, "n", "key", "prior", "x")
+        stage = store.sample(d, self.sample_spans)
+        blocks = frame.mapInArrow(stage, schema(*store.SAMPLE)).collect()
+        self.sample_x, self.sample_key, self.sample_prior = [], [], []
         for t in range(self.rounds):
-            mine = sorted((b for b in blocks if b["slice"] == t), key=lambda b: b["first"])
+            mine = [b for b in blocks if b["slice"] == t]
             if not mine:
                 raise ValueError(
                     f"slice {t + 1} was written to {self.dir}, but is not there: workDir must be a "
                     "directory that driver and executors share"
                 )
-            x = np.concatenate([np.frombuffer(b["x"], np.float64) for b in mine])
-            self.sample_x.append(x.reshape(-1, self.table.d))
+
+            def column(name: str, dtype: Any, mine: list[Any] = mine) -> Array:
+                return np.concatenate([np.frombuffer(b[name], dtype) for b in mine])
+
+            key = column("key", np.uint64)
+            order = pieces.order_keys(key)
+            self.sample_key.append(key[order])
+            self.sample_x.append(column("x", np.float64).reshape(-1, d)[order])
             if mine[0]["prior"] is not None:
-                prior = np.concatenate([np.frombuffer(b["prior"], np.float64) for b in mine])
-                self.sample_prior.append(prior)
+                self.sample_prior.append(column("prior", np.float64)[order])
 
     # ---- One round ----
 
@@ -280,7 +271,8 @@ class Run:
             else:
                 sample = stages.score(self.sample_x[t], s.family, weights)
             n_parts = min(n_parts, len(sample))
-            return stages.ByScore(s.family, weights, sample, n_parts), n_parts, kind
+            keys = self.sample_key[t]
+            return stages.ByScore(s.family, weights, sample, keys, n_parts), n_parts, kind
         router = tree.Router(self.sample_x[t], tree.n_leaves(rows))
         part_of, n_parts = self._leaf_parts(router)
         scored = weights if kind == "hybrid" else None
@@ -291,8 +283,9 @@ class Run:
         if router.n_leaves == 1:
             return np.zeros(1, np.int64), 1
         with self.stage("leaves"):
-            counted = self._slice(self.t, "n", "x").mapInArrow(
-                stages.leaves(self.table.d, router), "leaf int, rows bigint"
+            span = self.spans[self.t]
+            counted = self._store([span], "n", "key", "x").mapInArrow(
+                stages.leaves(self.table.d, router, span), "leaf int, rows bigint"
             )
             rows = np.zeros(router.n_leaves, np.int64)
             for leaf, n in counted.groupBy("leaf").agg(F.sum("rows")).collect():
@@ -304,34 +297,43 @@ class Run:
         how, n_parts, kind = self._how(weights)
         label, d = labels(n_parts), self.table.d
         path = f"{self.dir}/order-{self.t}"
+        rows, span = self._rows(kind)
         with self.stage("order"):
-            needed = ("first", "n", "id", "width", "prior", "x")
-            spread = self._slice(self.t, *needed).mapInArrow(
-                stages.spread(d, how, label),
-                schema("target", "n", "id", "width", "row", "order", "x"),
-            )
+            names = ["target", "n", "id", "width", "key", "order"]
+            names += ["x"] if "x" in how.names else []
+            spread = rows.mapInArrow(stages.spread(d, how, span, label), schema(*names))
             arranged = self.exchange(spread, n_parts).mapInArrow(
-                stages.arrange(d, how, label),
-                schema("part", "first", "n", "low", "high", "id", "width", "row", "order", "x",
-                       "sizes"),
-            )  # fmt: skip
+                stages.arrange(d, how, label), schema(*how.names)
+            )
             self.write(arranged, path)
         with self.stage("count parts"):
-            found = (
-                self.read(path, "part", "n", "low", "high")
-                .groupBy("part")
-                .agg(F.sum("n"), F.min("low"), F.max("high"))
-                .collect()
+            found = np.array(self.read(path, "part", "n", "low", "high").collect(), float)
+        rows_of = np.bincount(found[:, 0].astype(int), found[:, 1], n_parts).astype(np.int64)
+        if rows_of.sum() != self.slices[self.t + 1] - self.slices[self.t]:
+            raise RuntimeError(f"round {self.t + 1} has lost rows: {rows_of.sum()} are left")
+        self.low, self.high = float(found[:, 2].min()), float(found[:, 3].max())
+        return Round(path, rows, how, span, np.concatenate([[0], np.cumsum(rows_of)])), kind
+
+    def _rows(self, kind: str) -> tuple[DataFrame, tuple[int, int] | None]:
+        """Return the rows of the slice: where they are, or by position if a random order asks."""
+        span = self.spans[self.t]
+        names = ["n", *self.ids, "key", "prior", "x"]
+        if kind != "random":
+            return self._store([span], *names), span
+        first, end = (int(place) for place in self.slices[self.t : self.t + 2])
+        part_of, first_of = self._key_parts(first, end, True)
+        label, d = labels(len(first_of) - 1), self.table.d
+        path = f"{self.dir}/placed-{self.t}"
+        with self.stage("place"):
+            names.remove("prior")
+            sent = self._store([span], *names).mapInArrow(
+                store.send(d, span, part_of, label), schema(*store.SENT)
             )
-        rows = np.zeros(n_parts, np.int64)
-        for part, n, _, _ in found:
-            rows[part] = n
-        if rows.sum() != self.slices[self.t + 1] - self.slices[self.t]:
-            raise RuntimeError(f"round {self.t + 1} has lost rows: {rows.sum()} are left")
-        self.low = min(low for _, _, low, _ in found)
-        self.high = max(high for _, _, _, high in found)
-        x = self.read(path, "part", "first", "n", "x")
-        return Round(path, x, np.concatenate([[0], np.cumsum(rows)])), kind
+            placed = self.exchange(sent, len(label)).mapInArrow(
+                store.place(d, label, first_of), schema(*store.PLACED)
+            )
+            self.write(placed, path)
+        return self.read(path, *store.PLACED), None
 
     def cut(self, r: Round, kind: str) -> None:
         """Find where each bag ends."""
@@ -343,9 +345,8 @@ class Run:
             r.cuts = bag * size + np.minimum(bag, longer)
         elif kind in ("features", "hybrid"):
             with self.stage("cut"):
-                frame = self.read(r.path, "part", "sizes").where("sizes is not null")
-                found = sorted(frame.collect())
-            sizes = [np.frombuffer(cell, np.uint32).astype(np.int64) for _, cell in found]
+                found = sorted(self.read(r.path, "part", "bag", "sizes").collect())
+            sizes = [np.frombuffer(cell, np.uint32).astype(np.int64) for _, _, cell in found]
             r.cuts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
         elif k == 1:
             r.cuts = np.arange(n + 1)
@@ -400,73 +401,87 @@ class Run:
         cuts = {part: np.frombuffer(cell, np.int64) for part, cell in found}
         return [cuts[c] for c in range(len(first))]
 
-    def _borders(self, cuts: Array, most: int) -> Array:
-        """Return where pieces of whole bags begin: as many as fit, for any partitions."""
-        border = [0]
-        while border[-1] < cuts[-1]:
-            at = int(np.searchsorted(cuts, border[-1] + most, "right")) - 1
-            here = int(np.searchsorted(cuts, border[-1]))
-            border.append(int(cuts[max(at, here + 1)]))
-        return np.array(border)
-
     def ask(self, r: Round, scored: bool) -> float:
         """Write the questions, then ask them; returns the within-bag sum of squares of scores."""
-        border = self._borders(r.cuts, self.oracle.most_rows(self.longest_id))
+        border = bag_borders(r.cuts, self.oracle.most_rows(self.longest_id))
         n_parts = min(len(border) - 1, max(self.context.defaultParallelism, len(r.offset) - 1))
         label, path = labels(n_parts), f"{self.dir}/questions-{self.t}"
-        names = ["id", "width"] if isinstance(self.oracle, Service) else ["row"]
+        order = r.how.dtype
         cuts = self.context.broadcast(r.cuts)
         with self.stage("questions"):
-            composed = self.read(r.path, "part", "first", "n", *names, "order").mapInArrow(
-                stages.compose(r.offset, border, label, _ROWS, 0), schema(*_ROWS)
-            )
+            composed = self.read(
+                r.path, "part", "first", "n", *self.ids, "key", "order"
+            ).mapInArrow(stages.compose(r.offset, border, label, order, _ROWS), schema(*_ROWS))
             finished = self.exchange(composed, n_parts).mapInArrow(
-                stages.finish(border, cuts, scored, _QUESTION, 0, 0), schema(*_QUESTION)
+                stages.finish(border, cuts, order, scored, _QUESTION), schema(*_QUESTION)
             )
             self.write(finished, path)
         with self.stage("ask"):
             r.answers = self._answers(path, len(border) - 1)
-            within = self.read(path, "question", "within").collect() if scored else []
+            names = ["question", "within", "edge_order", "edge_key"]
+            _, within, orders, keys = zip(*sorted(self.read(path, *names).collect()), strict=True)
         cuts.destroy()
-        return sum(spread for _, spread in sorted(within)) if scored else float("nan")
+        edge_order = np.concatenate([np.frombuffer(cell, order) for cell in orders])
+        edge_key = np.concatenate([np.frombuffer(cell, np.uint64) for cell in keys])
+        aggregate = self.s.fit.estimator == _library.AGGREGATE
+        shared = edge_order, edge_key, r.answers, r.cuts if aggregate else None
+        r.shared = self.context.broadcast(shared)
+        return sum(within) if scored else float("nan")
 
     def _answers(self, path: str, n: int) -> Array:
         if isinstance(self.oracle, LabelsOnDriver):
-            found = sorted(self.read(path, "question", "row", "sizes").collect())
-            rows = np.concatenate([np.frombuffer(cell, np.int64) for _, cell, _ in found])
+            found = sorted(self.read(path, "question", "key", "sizes").collect())
+            key = np.concatenate([np.frombuffer(cell, np.uint64) for _, cell, _ in found])
             sizes = np.concatenate([np.frombuffer(cell, np.uint32) for _, _, cell in found])
+            # All rows of the slice are here: the rank of a key is its place in the slice.
+            rows = np.empty(len(key), np.int64)
+            rows[pieces.order_keys(key)] = np.arange(len(key))
             return self.oracle.ask(self.t, rows + self.slices[self.t], sizes)
         asked = self.read(path, "question", "n", "id", "width", "sizes")
         answers: dict[int, Array] = {}
+        head = None
         if self.s.ask_from == "executors":
-            frame = asked.mapInArrow(stages.ask(self.oracle), schema("question", "answers"))
-            for q, cell in frame.collect():
-                answers[q] = np.frombuffer(cell, np.float64)
+            frame = asked.mapInArrow(stages.ask(self.oracle), schema(*stages.SAID))
+            found = frame.collect()
+            answers = {q: np.frombuffer(cell, np.float64) for q, cell, _ in found}
+            head = found[-1]["head"]
         else:
             with self.oracle.session() as session:
                 for q, _, ids, width, sizes in asked.toLocalIterator():
                     answers[q] = session.ask(ids, width, np.frombuffer(sizes, np.uint32))
+                head = session.head
+        if head is not None:
+            self.oracle = self.oracle.after(head)
         if len(answers) != n:
             raise RuntimeError(f"{len(answers)} of {n} questions were answered")
         return np.concatenate([answers[q] for q in range(n)])
 
-    def gather(self, r: Round, first_bag: int) -> None:
-        """Bring the rows of each bag together: the aggregate estimator sees bags whole."""
-        d = self.table.d
-        border = self._borders(r.cuts, block_rows(d))
-        n_parts = min(len(border) - 1, self.n_parts(int(r.cuts[-1])))
-        cuts = self.context.broadcast(r.cuts)  # for as long as tasks may be run again
-        composed = r.x.mapInArrow(
-            stages.compose(r.offset, border, labels(n_parts), _FEATURES, d), schema(*_FEATURES)
-        )
-        gathered = self.exchange(composed, n_parts).mapInArrow(
-            stages.finish(border, cuts, False, _BAGS, d, first_bag), schema(*_BAGS)
-        )
-        path = f"{self.dir}/bags-{self.t}"
+    def whole_bags(self, r: Round, first_bag: int) -> DataFrame:
+        """Return bags with all their rows, numbered from first_bag on; writes them if need be."""
+        if "sizes" in r.how.names:
+            # A part has whole bags; they are numbered within it.
+            bag = np.searchsorted(r.cuts, r.offset[:-1]) + first_bag
+            bags = self.read(r.path, *stages.BAGS)
+            number = F.array(*[F.lit(int(b)) for b in bag])[F.col("part")]
+            return bags.withColumn("bag", F.col("bag") + number)
+        d, path = self.table.d, f"{self.dir}/bags-{self.t}"
+        label = labels(min(len(r.answers), self.n_parts(int(r.cuts[-1]), True)))
         with self.stage("gather"):
-            self.write(gathered, path)
-        cuts.destroy()
-        r.x = self.read(path, *_BAGS)
+            sent = r.rows.mapInArrow(
+                passes.gather(d, r.how, r.span, r.shared, label), schema(*passes.TO_BAGS)
+            )
+            joined = self.exchange(sent, len(label)).mapInArrow(
+                passes.join(d, r.shared, label), schema(*stages.BAGS)
+            )
+            self.write(joined, path)
+        return self.read(path, *stages.BAGS).withColumn("bag", F.col("bag") + first_bag)
+
+    def answered(self, r: Round) -> DataFrame:
+        """Return the rows of a round with the answers to their bags."""
+        d, names = self.table.d, schema(*passes.ANSWERED)
+        if "sizes" in r.how.names:
+            return self.whole_bags(r, 0).mapInArrow(passes.answer_bags(d, r.shared), names)
+        return r.rows.mapInArrow(passes.answer(d, r.how, r.span, r.shared), names)
 
     def fit(self, rounds: list[Round], weights: Array) -> tuple[Array, _library.FitReport]:
         """Fit the rounds' answers, from weights."""
@@ -474,7 +489,7 @@ class Run:
         said = pieces.Answers.of(cuts, answers, self.rules)
         with self.stage("fit"):
             if self.s.fit.estimator == _library.AGGREGATE:
-                bags = [r.x for r in rounds]
+                bags = [r.fitted for r in rounds]
                 there = passes.BagPasses(self.context, bags, said.answer, self.sample_x[0][0])
                 with contextlib.closing(there):
                     weights, report, self.covariance = pieces.fit_bags(
@@ -490,7 +505,7 @@ class Run:
         shift = None
         if self.s.fit.intercept:
             shift = pieces.shift_of(self.sample_x[self.t][:64])
-        there = passes.EventPasses([(r.x, r.shared) for r in rounds], self.table.d, self.s.family)
+        there = passes.EventPasses([r.fitted for r in rounds], self.table.d, self.s.family)
         return pieces.fit_parts(weights, there.sums(shift), said, shift, self.s.fit)
 
     # ---- The loop ----
@@ -504,10 +519,12 @@ class Run:
         if self.s.algorithm != "pbprefix" and not aggregate:
             self._drop(rounds)
         if aggregate:
-            self.gather(r, sum(len(old.answers) for old in rounds))
+            fitted = self.whole_bags(r, sum(len(old.answers) for old in rounds))
+            r.shared.destroy()  # the bags are on disk
+            r.shared = None
         else:
-            r.shared = self.context.broadcast((r.offset, r.cuts, r.answers))
-        r.x = r.x.persist(StorageLevel.MEMORY_AND_DISK)
+            fitted = self.answered(r)
+        r.fitted = fitted.persist(StorageLevel.MEMORY_AND_DISK)
         rounds.append(r)
         start = np.zeros(self.table.d + 1) if weights is None else weights
         weights, report = self.fit(rounds, start)
@@ -521,25 +538,11 @@ class Run:
 
     def _drop(self, rounds: list[Round]) -> None:
         for r in rounds:
-            r.x.unpersist()
+            if r.fitted is not None:
+                r.fitted.unpersist()
             if r.shared is not None:
                 r.shared.destroy()
         rounds.clear()
-
-    @contextlib.contextmanager
-    def this_python(self) -> Iterator[None]:
-        """Make a local Spark use the Python that runs here, unless the user has set another one.
-
-        Otherwise that is whichever python3 the shell finds first, which need not have priorboost.
-        """
-        context, before = self.context, self.context.pythonExec
-        named = "PYSPARK_PYTHON" in os.environ or context.getConf().contains("spark.pyspark.python")
-        if context.master.startswith("local") and not named:
-            context.pythonExec = sys.executable
-        try:
-            yield
-        finally:
-            context.pythonExec = before
 
     def train(self) -> Result:
         """Run all rounds; the files of the run are removed at the end."""
@@ -559,9 +562,11 @@ class Run:
                 history.append(record)
         except BaseException:
             with contextlib.suppress(Exception):  # Spark itself may be what has failed
-                self.clean(rounds)
+                self._drop(rounds)
+                self.clean()
             raise
-        self.clean(rounds)
+        self._drop(rounds)
+        self.clean()
         return Result(
             np.array(path),
             history,
@@ -576,7 +581,7 @@ class Run:
     def labels_by_position(self, frame: DataFrame) -> Array:
         """Bring labels (id, label) to the driver in the order of the shuffle."""
         with self.stage("labels"):
-            found = frame.mapInArrow(stages.labels(self.s.seed), schema("order", "prior")).collect()
+            found = frame.mapInArrow(store.labels(self.s.seed), schema("key", "answer")).collect()
         keys = np.concatenate([np.frombuffer(key, np.uint64) for key, _ in found])
         values = np.concatenate([np.frombuffer(value, np.float64) for _, value in found])
         return values[pieces.order_keys(keys)]

@@ -37,6 +37,9 @@ PROBABILITY: dict[str, tuple[Any, Any, str]] = {
     "probabilityCol": (_TEXT, "probability", "column for the probabilities of 0 and 1, a vector"),
     "threshold": (_FLOAT, 0.5, "probability from which the prediction is 1"),
 }
+CLASSES: dict[str, tuple[Any, Any, str]] = {
+    "probabilityCol": (_TEXT, "probability", "column for the probabilities of the classes"),
+}
 TRAINING: dict[str, tuple[Any, Any, str]] = {
     "idCol": (_TEXT, "id", "column that names each row: texts or whole numbers, all different"),
     "labelCol": (_TEXT, None, "column of labels, to play both parties: gathered on the driver"),
@@ -44,6 +47,8 @@ TRAINING: dict[str, tuple[Any, Any, str]] = {
     "oracleUrl": (_TEXT, None, "address of the service that holds the labels"),
     "oracleTokenFile": (_TEXT, None, "file that holds the learner's token"),
     "oracleCaFile": (_TEXT, None, "authorities to trust instead of the system's, PEM"),
+    "oracleClientCert": (_TEXT, None, "this learner's certificate, PEM, if the service asks"),
+    "oracleClientKey": (_TEXT, None, "the key of oracleClientCert, PEM"),
     "oraclePatience": (_FLOAT, 60.0, "seconds over which a request that fails is sent again"),
     "askFrom": (_one_of("driver", "executors"), "driver", "who talks to the service"),
     "minBag": (_count, 2, "least rows in a bag, with labelCol; a service has its own rule"),

@@ -10,55 +10,130 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from . import pieces
-from .blocks import Array, batch_of, numbers, schema, whole
-from .stages import Batches, marked
+from .blocks import (
+    Array,
+    Rows,
+    batch_of,
+    block_rows,
+    every,
+    numbers,
+    schema,
+    unpack,
+    whole,
+)
+from .stages import (
+    BAGS,
+    Batches,
+    arrived,
+    in_blocks,
+    marked,
+    not_after,
+    rows_in,
+    sent,
+    whole_bags,
+)
+
+# ---- Rows with the answers to their bags, and whole bags -----------------------------------------
+
+
+def _bags_of(rows: Rows, how: Any, shared: Any) -> Array:
+    """Return which bag each row is in: bags are ranges of (order, key)."""
+    edge_order, edge_key = shared.value[:2]
+    values = how.values(rows)
+    sort = pieces.order_keys if how.dtype == np.uint64 else lambda v: pieces.order_scores(v)[0]
+    order = sort(values)  # to search in order is faster
+    bag = np.empty(rows.n, np.int64)
+    bag[order] = not_after(edge_order, edge_key, values[order], rows.key[order]) - 1
+    return bag
+
+
+def _answer(
+    batches: Batches, d: int, how: Any, span: tuple[int, int] | None, shared: Any
+) -> Batches:
+    """Give each row of a slice the answer to its bag."""
+    for batch in batches:
+        rows = rows_in(batch, d, span)
+        if rows.n:
+            rows.answer = shared.value[2][_bags_of(rows, how, shared)]
+            ends = every(rows.n, block_rows(8 * d + 8))
+            first = rows.key[np.concatenate([[0], ends[:-1]])].view(np.int64)
+            yield rows.blocks(ANSWERED, ends, first=first)
+
+
+ANSWERED = ("first", "n", "x", "answer")
+
+
+def _answer_bags(batches: Batches, d: int, shared: Any) -> Batches:
+    """Give each row of whole bags the answer to its bag."""
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        rows, sizes = unpack(batch, d), whole(batch.column("sizes"), np.uint32)
+        count = pc.binary_length(batch.column("sizes")).to_numpy(zero_copy_only=False) // 4
+        bag = _numbers_of(np.column_stack([numbers(batch, "bag"), count]))
+        rows.answer = np.repeat(shared.value[2][bag], sizes)
+        yield rows.blocks(ANSWERED, np.cumsum(numbers(batch, "n")), first=numbers(batch, "bag"))
+
+
+TO_BAGS = ("target", "n", "key", "row", "x")
+
+
+def _gather(
+    batches: Batches, d: int, how: Any, span: tuple[int, int] | None, shared: Any, label: Array
+) -> Batches:
+    """Send the rows of a slice to their bags."""
+    for batch in batches:
+        rows = rows_in(batch, d, span)
+        if rows.n:
+            rows.row = _bags_of(rows, how, shared)
+            yield sent(rows, rows.row * len(label) // len(shared.value[2]), label, TO_BAGS)
+
+
+def _join(batches: Batches, d: int, shared: Any, label: Array) -> Batches:
+    """Put the rows of each bag together."""
+    found = arrived(batches, label, d, None)
+    if found is None:
+        return
+    rows = found[1]
+    order = pieces.order_keys(rows.key)
+    order = order[pieces.order_keys(rows.row[order].view(np.uint64))]
+    first = int(rows.row[order[0]])
+    sizes = np.bincount(rows.row - first).astype(np.uint32)
+    cuts = shared.value[3][first : first + len(sizes) + 1]
+    if not np.array_equal(sizes, np.diff(cuts)):
+        raise ValueError(f"the bags from {first} on have other rows than were asked about")
+    ends, bag, within = whole_bags(sizes, d)
+    values = {"part": np.zeros(len(ends), int), "bag": bag + first, "sizes": within}
+    yield from in_blocks(rows, order, BAGS, ends, **values)
+
+
+answer = marked(_answer)
+answer_bags = marked(_answer_bags)
+gather = marked(_gather)
+join = marked(_join)
 
 # ---- Rows, for the event-level fit ---------------------------------------------------------------
 
 
-def targets(cuts: Array, answers: Array, begin: int, n: int) -> Array:
-    """Return the answers to the bags that rows begin .. begin + n are in, row by row."""
-    low = int(np.searchsorted(cuts, begin, "right")) - 1
-    high = int(np.searchsorted(cuts, begin + n, "left"))
-    border = np.clip(cuts[low : high + 1], begin, begin + n)
-    return np.repeat(answers[low:high], np.diff(border))
-
-
 def _sums(
-    batches: Batches,
-    d: int,
-    shared: Any,
-    family: int,
-    weights: Array,
-    shift: Array | None,
-    what: str,
+    batches: Batches, d: int, family: int, weights: Array, shift: Array | None, what: str
 ) -> Batches:
     """Add up what rows add to the objective at weights, batch by batch, without a copy."""
-    names = ("part", "first", "sums")
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        x = whole(batch.column("x"), np.float64).reshape(-1, d)
-        part, first, n = (numbers(batch, name) for name in ("part", "first", "n"))
-        offset, cuts, answers = shared.value
-        target = np.concatenate(
-            [
-                targets(cuts, answers, int(offset[p] + f), int(c))
-                for p, f, c in zip(part, first, n, strict=True)
-            ]
-        )
-        sums = pieces.part_sums(x, target, family, weights, shift, what)
-        block = {"part": part[0], "first": first[0], "sums": sums}
-        yield batch_of(names, [block])
+        rows = unpack(batch, d)
+        sums = pieces.part_sums(rows.x, rows.answer, family, weights, shift, what)
+        yield batch_of(("first", "sums"), [{"first": numbers(batch, "first")[0], "sums": sums}])
 
 
 sums = marked(_sums)
 
 
 class EventPasses:
-    """Passes over the rows of rounds."""
+    """Passes over the rows of rounds, which have the answers to their bags."""
 
-    def __init__(self, rounds: list[tuple[DataFrame, Any]], d: int, family: int) -> None:
+    def __init__(self, rounds: list[DataFrame], d: int, family: int) -> None:
         self.rounds, self.d, self.family = rounds, d, family
 
     def sums(self, shift: Array | None) -> Callable[[Array, str], Array]:
@@ -66,10 +141,10 @@ class EventPasses:
 
         def at(weights: Array, what: str) -> Array:
             parts: list[Array] = []
-            for rows, shared in self.rounds:
-                stage = sums(self.d, shared, self.family, weights, shift, what)
-                found = rows.mapInArrow(stage, schema("part", "first", "sums")).collect()
-                parts += [np.frombuffer(cell, np.float64) for _, _, cell in sorted(found)]
+            for rows in self.rounds:
+                stage = sums(self.d, self.family, weights, shift, what)
+                found = rows.mapInArrow(stage, schema("first", "sums")).collect()
+                parts += [np.frombuffer(cell, np.float64) for _, cell in sorted(found)]
             return pieces.add_parts(parts, what)
 
         return at

@@ -6,35 +6,41 @@ Spark runs it: a repeated task has the same result.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import itertools
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .. import errors
 from . import pieces
 from .blocks import (
-    BUFFER_ROWS,
+    BATCH_BYTES,
     Array,
     Rows,
+    bag_borders,
     batch_of,
     block_rows,
     by_part,
     concat,
+    every,
     numbers,
     unpack,
-    whole,
 )
 
 Batches = Iterator[Any]
 Stage = Callable[[Batches], Batches]
 
-KEY_BITS = 14  # of a key that say in which bucket it is
+
+# The columns of blocks: in the order of a round, and with all rows of their bags.
+ORDER = ("part", "first", "n", "low", "high", "id", "width", "key", "order")
+BAGS = ("part", "bag", "n", "x", "sizes")
 
 
 # ---- Errors that come through Spark --------------------------------------------------------------
@@ -79,190 +85,56 @@ def reraise(error: Exception) -> None:
         raise _KINDS.get(kind, RuntimeError)(text) from error
 
 
-# ---- The table's rows ----------------------------------------------------------------------------
+# ---- Rows on their way ---------------------------------------------------------------------------
 
 
-def _ids_of(column: Any) -> Any:
-    """Return a column of ids as int64 or binary; refuses ids that are not valid."""
-    if column.null_count > 0:
-        raise ValueError("the id column has null cells; every row needs an id")
-    if pa.types.is_integer(column.type):
-        return column.cast(pa.int64())
-    ids = column.cast(pa.binary())
-    length = pc.binary_length(ids)
-    if len(ids) > 0 and (pc.min(length).as_py() < 1 or pc.max(length).as_py() > 255):
-        raise ValueError("an id has no or more than 255 bytes; ids have 1 to 255")
-    if (whole(ids, np.uint8) == 0).any():
-        raise ValueError("an id contains a zero byte")
-    return ids
-
-
-def _features_of(column: Any, d: int, ids: Any) -> Array:
-    """Return a column of arrays as a matrix, without a copy; refuses cells that are not numbers."""
-    n = len(column)
-    if column.null_count > 0:
-        bad = np.flatnonzero(~column.is_valid().to_numpy(zero_copy_only=False))[0]
-        raise ValueError(f"the features of the row with id {_text(ids[int(bad)])} are null")
-    start = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + n + 1]
-    lengths = np.diff(start)
-    if (lengths != d).any():
-        bad = int(np.flatnonzero(lengths != d)[0])
-        raise ValueError(
-            f"the row with id {_text(ids[bad])} has {lengths[bad]} features, but others have {d}"
-        )
-    values = column.values[int(start[0]) : int(start[-1])]
-    x: Array = values.to_numpy(zero_copy_only=False).reshape(n, d)
-    if not np.isfinite(np.add.reduce(x, axis=None)):
-        wrong = np.argwhere(~np.isfinite(x))
-        if len(wrong) > 0:
-            i, j = wrong[0]
-            raise ValueError(
-                f"feature {j} of the row with id {_text(ids[int(i)])} is "
-                f"{'null' if values.null_count else x[i, j]}; features must be finite numbers"
-            )
-    return x
-
-
-def _text(scalar: Any) -> str:
-    value = scalar.as_py()
-    return repr(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)
-
-
-def _key_of(ids: Any, seed: int) -> Array:
-    return pieces.shuffle_keys(seed, 0, index=pieces.id_keys(ids))
-
-
-def _bucket(key: Array) -> Array:
-    return (key >> np.uint64(64 - KEY_BITS)).astype(np.int64)
-
-
-def _count(batches: Batches, seed: int) -> Batches:
-    """Count rows by the first bits of their keys."""
-    counts = np.zeros(1 << KEY_BITS, np.int64)
-    longest = 20
-    for batch in batches:
-        ids = _ids_of(batch.column(0))
-        counts += np.bincount(_bucket(_key_of(ids, seed)), minlength=len(counts))
-        if len(ids) > 0 and not pa.types.is_int64(ids.type):
-            longest = max(longest, pc.max(pc.binary_length(ids)).as_py())
-    used = np.flatnonzero(counts)
-    yield pa.RecordBatch.from_arrays(
-        [
-            pa.array(used.astype(np.int32)),
-            pa.array(counts[used]),
-            pa.array(np.full(len(used), longest, np.int32)),
-        ],
-        names=["bucket", "rows", "longest"],
-    )
-
-
-def _labels(batches: Batches, seed: int) -> Batches:
-    """Give keys and labels, for the driver that plays both parties."""
-    names = ("order", "prior")
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        key = _key_of(_ids_of(batch.column(0)), seed)
-        label = batch.column(1)
-        values = np.ascontiguousarray(label.to_numpy(zero_copy_only=False))
-        if label.null_count > 0 or not np.isfinite(values).all():
-            raise ValueError("the label column holds a null, NaN or infinity")
-        yield batch_of(names, [{"order": key, "prior": values}])
-
-
-def _gathered(parts: Iterator[tuple[Rows, Array]]) -> Iterator[tuple[int, Rows]]:
-    """Send rows to their parts, many at a time."""
+def buffered(parts: Iterator[Rows], width: int) -> Iterator[Rows]:
+    """Join rows of `width` bytes, many at a time."""
     buffer: list[Rows] = []
-    where: list[Array] = []
-    waiting = 0
-
-    def flush() -> Iterator[tuple[int, Rows]]:
-        if buffer:
-            yield from by_part(concat(buffer), np.concatenate(where))
-
-    for rows, part in parts:
+    for rows in parts:
         buffer.append(rows)
-        where.append(part)
-        waiting += rows.n
-        if waiting >= BUFFER_ROWS:
-            yield from flush()
-            buffer, where, waiting = [], [], 0
-    yield from flush()
+        if sum(some.n for some in buffer) * width >= BATCH_BYTES:
+            yield concat(buffer)
+            buffer = []
+    if buffer:
+        yield concat(buffer)
 
 
-def _send(batches: Batches, seed: int, d: int, part_of: Array, label: Array) -> Batches:
-    """Send the table's rows to where their keys belong."""
-    names = ("target", "n", "id", "width", "order", "prior", "x")
-
-    def parts() -> Iterator[tuple[Rows, Array]]:
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
-            ids = _ids_of(batch.column(0))
-            x = _features_of(batch.column(1), d, ids)
-            key = _key_of(ids, seed)
-            prior = None
-            if batch.num_columns > 2:
-                prior = batch.column(2).to_numpy(zero_copy_only=False)
-                if not np.isfinite(prior).all():
-                    raise ValueError("the prior's scores must be finite numbers in every row")
-            yield Rows(len(ids), ids, None, key, prior, x), part_of[_bucket(key)]
-
-    for part, rows in _gathered(parts()):
-        yield batch_of(names, [rows.pack(names, target=int(label[part]))])
+def sent(rows: Rows, part: Array, label: Array, names: tuple[str, ...]) -> Any:
+    """Return rows as blocks, one for each part that has any."""
+    rows, ends = by_part(rows, part, len(label))
+    used = np.flatnonzero(np.diff(ends, prepend=0))
+    return rows.blocks(names, ends[used], target=label[used])
 
 
-def _settle(batches: Batches, d: int, label: Array, first_of: Array, slices: Array) -> Batches:
-    """Put the rows of one partition in the order of their keys and cut them into slices."""
-    names = ("slice", "first", "n", "id", "width", "prior", "x")
-    arrived = list(batches)
-    if not any(batch.num_rows for batch in arrived):
-        return
-    part = int(np.flatnonzero(label == numbers(arrived[0], "target")[0])[0])
-    rows = concat([unpack(batch, d, np.uint64) for batch in arrived if batch.num_rows])
-    expected = int(first_of[part + 1] - first_of[part])
-    if rows.n != expected:
-        raise ValueError(
-            f"the table has changed while it was read: {rows.n} rows where {expected} were "
-            "counted; write it or persist it before fitting"
-        )
-    order = pieces.order_keys(rows.order)
-    key = rows.order[order]
-    order = _untie(order, key, rows.id)
-    size = block_rows(d)
-    at = int(first_of[part])
-    for t in range(len(slices) - 1):
-        low, high = max(at, int(slices[t])), min(at + rows.n, int(slices[t + 1]))
-        for first in range(low, high, size):
-            some = rows.take(order[first - at : min(first + size, high) - at])
-            yield batch_of(names, [some.pack(names, slice=t, first=first - int(slices[t]))])
+def arrived(batches: Batches, label: Array, d: int, order: Any) -> tuple[int, Rows] | None:
+    """Return the number of the part that blocks were sent to, and their rows."""
+    found = [batch for batch in batches if batch.num_rows]
+    if not found:
+        return None
+    part = int(np.flatnonzero(label == numbers(found[0], "target")[0])[0])
+    return part, concat([unpack(batch, d, order) for batch in found])
 
 
-def _untie(order: Array, key: Array, ids: Any) -> Array:
-    """Order rows of equal keys by their ids; two rows of one id are an error."""
-    for i in np.flatnonzero(key[1:] == key[:-1]):
-        first, second = (ids[int(order[j])].as_py() for j in (i, i + 1))
-        if first == second:
-            shown = first.decode("utf-8", "replace") if isinstance(first, bytes) else first
-            raise ValueError(f"the id '{shown}' names two rows; ids must be unique")
-        if first > second:
-            order[i], order[i + 1] = order[i + 1], order[i]
-    return order
+def in_span(rows: Rows, span: tuple[int, int]) -> Rows:
+    """Return the rows whose keys are in a range."""
+    keep = (rows.key >= np.uint64(span[0])) & (rows.key <= np.uint64(span[1]))
+    return rows if keep.all() else rows.take(np.flatnonzero(keep))
 
 
-def _sample(batches: Batches, d: int, limit: int) -> Batches:
-    """Give the rows at the first positions of their slices."""
-    names = ("slice", "first", "n", "prior", "x")
-    for batch in batches:
-        for i in range(batch.num_rows):
-            one = batch.slice(i, 1)
-            first = int(numbers(one, "first")[0])
-            if first >= limit:
-                continue
-            rows = unpack(one, d)
-            some = rows.take(slice(0, min(rows.n, limit - first)))
-            t = int(numbers(one, "slice")[0])
-            yield batch_of(names, [some.pack(names, slice=t, first=first)])
+def in_blocks(
+    rows: Rows, order: Array, names: tuple[str, ...], ends: Array, **values: Any
+) -> Batches:
+    """Give rows in this order as blocks that end at `ends`, some blocks at a time."""
+    width = 24 if rows.x is None else 24 + 8 * rows.x.shape[1]
+    begin = low = 0
+    while low < len(ends):
+        fits = int(np.searchsorted(ends, begin + BATCH_BYTES // width, "right"))
+        high = max(low + 1, fits)
+        some = rows.take(order[begin : ends[high - 1]])
+        here = {name: value[low:high] for name, value in values.items()}
+        yield some.blocks(names, ends[low:high] - begin, **here)
+        begin, low = int(ends[high - 1]), high
 
 
 # ---- One round's order ---------------------------------------------------------------------------
@@ -275,16 +147,36 @@ def score(x: Array, family: int, weights: Array) -> Array:
     return np.minimum(pieces.predict_mean(x, family, weights), _LARGEST_SCORE)
 
 
+def not_after(order: Array, key: Array, of: Array, of_key: Array) -> Array:
+    """Return how many of the sorted pairs (order, key) are at most (of, of_key), pair by pair."""
+    high: Array = np.searchsorted(order, of, "right")
+    if len(order) == 0:
+        return high
+    tied = np.flatnonzero((high > 0) & (order[np.maximum(high, 1) - 1] == of))
+    # Between low and high all have the same value of order: halve by the keys.
+    low, up = np.searchsorted(order, of[tied], "left"), high[tied]
+    while (open_ := low < up).any():
+        middle = (low + up) // 2
+        below = open_ & (key[np.minimum(middle, len(key) - 1)] <= of_key[tied])
+        low = np.where(below, middle + 1, low)
+        up = np.where(open_ & ~below, middle, up)
+    high[tied] = low
+    return high
+
+
 class ByScore:
-    """Orders rows by (score, position); the borders between parts come from a sample."""
+    """Orders rows by (score, key); the borders between parts come from a sample."""
 
     dtype = np.float64
+    names = ORDER
 
-    def __init__(self, family: int, weights: Array | None, sample: Array, n_parts: int) -> None:
+    def __init__(
+        self, family: int, weights: Array | None, sample: Array, keys: Array, n_parts: int
+    ) -> None:
         self.family, self.weights = family, weights
-        order, scores = pieces.order_scores(sample)
+        order, scores = pieces.order_scores(sample)  # the sample is in the order of its keys
         at = np.arange(1, n_parts) * len(sample) // n_parts
-        self.score, self.row = scores[at], order[at]
+        self.score, self.key = scores[at], keys[order[at]]
 
     def values(self, rows: Rows) -> Any:
         """Return what the rows are ordered by."""
@@ -294,11 +186,7 @@ class ByScore:
 
     def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
-        low = np.searchsorted(self.score, rows.order, "left")
-        high = np.searchsorted(self.score, rows.order, "right")
-        for i in np.flatnonzero(low < high):  # borders of the same score differ by position
-            low[i] += np.searchsorted(self.row[low[i] : high[i]], rows.row[i], "right")
-        return low
+        return not_after(self.score, self.key, rows.order, rows.key)
 
     def order(self, rows: Rows) -> tuple[Array, Array | None]:
         """Return the rows' order, and the sizes of the bags where that fixes them."""
@@ -309,6 +197,7 @@ class AtRandom:
     """Orders rows by a key that is drawn for their position."""
 
     dtype = np.uint64
+    names = ORDER
 
     def __init__(self, seed: int, n_parts: int) -> None:
         self.seed = seed
@@ -332,6 +221,7 @@ class ByFeatures:
     """Puts rows of similar features together: the upper levels of the tree say which part."""
 
     dtype = np.float64
+    names = (*ORDER, "bag", "x", "sizes")
 
     def __init__(
         self, router: Any, part_of: Array | None, family: int, weights: Array | None, bag_size: int
@@ -357,35 +247,41 @@ class ByFeatures:
         return pieces.tree_bags(rows.x, scores, self.family, self.bag_size)
 
 
-def _spread(batches: Batches, d: int, how: Any, label: Array) -> Batches:
-    """Score a slice and send its rows to their parts."""
-    names = ("target", "n", "id", "width", "row", "order", "x")
-
-    def parts() -> Iterator[tuple[Rows, Array]]:
-        for batch in batches:
-            if batch.num_rows == 0:
-                continue
-            rows = unpack(batch, d)
-            rows.row = _positions(batch)
-            rows.order, rows.prior = how.values(rows), None
-            yield rows, how.part(rows)
-
-    for part, rows in _gathered(parts()):
-        yield batch_of(names, [rows.pack(names, target=int(label[part]))])
-
-
-def _positions(batch: Any) -> Array:
-    """Return the positions of all rows of a batch of blocks."""
+def rows_in(batch: Any, d: int, span: tuple[int, int] | None) -> Rows:
+    """Return the rows of a slice, from the store; from blocks in order, with their positions."""
+    rows = unpack(batch, d)
+    if span is not None:
+        return in_span(rows, span)
     first, n = numbers(batch, "first"), numbers(batch, "n")
-    return np.concatenate([np.arange(f, f + c) for f, c in zip(first, n, strict=True)])
+    rows.row = np.concatenate([np.arange(f, f + c) for f, c in zip(first, n, strict=True)])
+    return rows
 
 
-def _leaves(batches: Batches, d: int, router: Any) -> Batches:
+def _spread(
+    batches: Batches, d: int, how: Any, span: tuple[int, int] | None, label: Array
+) -> Batches:
+    """Score a slice and send what the order needs to its parts; features stay, if they can."""
+    moved = "x" in how.names
+    names = ("target", "n", "id", "width", "key", "order", *(("x",) if moved else ()))
+
+    def parts() -> Iterator[Rows]:
+        for batch in batches:
+            rows = rows_in(batch, d, span) if batch.num_rows else None
+            if rows is not None and rows.n:
+                rows.order = how.values(rows)
+                rows.row = rows.prior = None
+                yield rows if moved else dataclasses.replace(rows, x=None)
+
+    for rows in buffered(parts(), 24 + 8 * d * moved):
+        yield sent(rows, how.part(rows), label, names)
+
+
+def _leaves(batches: Batches, d: int, router: Any, span: tuple[int, int]) -> Batches:
     """Count rows by leaf of the tree's upper levels."""
     counts = np.zeros(router.n_leaves, np.int64)
     for batch in batches:
         if batch.num_rows:
-            leaf = router.leaf(unpack(batch, d).x)
+            leaf = router.leaf(in_span(unpack(batch, d), span).x)
             counts += np.bincount(leaf, minlength=len(counts))
     yield pa.RecordBatch.from_arrays(
         [pa.array(np.arange(len(counts), dtype=np.int32)), pa.array(counts)],
@@ -395,45 +291,31 @@ def _leaves(batches: Batches, d: int, router: Any) -> Batches:
 
 def _arrange(batches: Batches, d: int, how: Any, label: Array) -> Batches:
     """Put the rows of one part in order."""
-    names = ("part", "first", "n", "low", "high", "id", "width", "row", "order", "x", "sizes")
-    arrived = [batch for batch in batches if batch.num_rows]
-    if not arrived:
+    found = arrived(batches, label, d, how.dtype)
+    if found is None:
         return
-    part = int(np.flatnonzero(label == numbers(arrived[0], "target")[0])[0])
-    rows = concat([unpack(batch, d, how.dtype) for batch in arrived])
-    by_position = pieces.order_keys(rows.row.view(np.uint64))
-    rows.row, rows.order = rows.row[by_position], rows.order[by_position]
-    if isinstance(how, ByFeatures):
-        rows.x = rows.x[by_position]
-        order, sizes = how.order(rows)
-        from_arrival = order
+    part, rows = found
+    rows = rows.take(pieces.order_keys(rows.key))
+    order, sizes = how.order(rows)
+    values: dict[str, Any] = {}
+    if sizes is None:
+        ends = every(rows.n, block_rows(24))
     else:
-        order, sizes = how.order(rows)
-        from_arrival = by_position[order]
-    rows.row, rows.order = rows.row[order], rows.order[order]
-    if rows.id is not None:
-        rows.id = rows.id.take(pa.array(by_position[order]))
-    size = block_rows(d)
-    for first in range(0, rows.n, size):
-        end = min(first + size, rows.n)
-        some = Rows(
-            end - first,
-            None if rows.id is None else rows.id[first:end],
-            rows.row[first:end],
-            rows.order[first:end],
-            None,
-            rows.x[from_arrival[first:end]],
-        )
-        block = some.pack(
-            names,
-            part=part,
-            first=first,
-            low=float(np.min(some.order)),
-            high=float(np.max(some.order)),
-        )
-        if first == 0 and sizes is not None:
-            block["sizes"] = sizes
-        yield batch_of(names, [block])
+        ends, values["bag"], values["sizes"] = whole_bags(sizes, d)
+    first = np.concatenate([[0], ends[:-1]])
+    low, high = (rows.order[order[at]].astype(np.float64) for at in (first, ends - 1))
+    values |= {"low": low, "high": high}
+    values |= {"part": np.full(len(ends), part), "first": first}
+    yield from in_blocks(rows, order, how.names, ends, **values)
+
+
+def whole_bags(sizes: Array, d: int) -> tuple[Array, Array, list[bytes]]:
+    """Return where blocks of whole bags end, their first bags, and the sizes of their bags."""
+    cuts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    border = bag_borders(cuts, block_rows(8 * d + 8))
+    bag = np.searchsorted(cuts, border)
+    within = [sizes[a:b].tobytes() for a, b in itertools.pairwise(bag)]
+    return border[1:], bag[:-1], within
 
 
 # ---- Cuts ----------------------------------------------------------------------------------------
@@ -454,8 +336,8 @@ def _scores(batches: Batches, offset: Array, first: Array, last: Array, label: A
             at += n
             for c in np.flatnonzero((first < begin + n) & (last > begin)):
                 a, b = max(begin, int(first[c])), min(begin + n, int(last[c]))
-                some = Rows(b - a, order=here[a - begin : b - begin])
-                blocks.append(some.pack(names, target=int(label[c]), first=a))
+                some = np.ascontiguousarray(here[a - begin : b - begin])
+                blocks.append({"target": int(label[c]), "first": a, "n": b - a, "order": some})
         if blocks:
             yield batch_of(names, blocks)
 
@@ -483,11 +365,11 @@ def _cut(
 ) -> Batches:
     """Cut one chunk of sorted scores."""
     names = ("part", "cuts")
-    arrived = [batch for batch in batches if batch.num_rows]
-    if not arrived:
+    found = [batch for batch in batches if batch.num_rows]
+    if not found:
         return
-    c = int(np.flatnonzero(label == numbers(arrived[0], "target")[0])[0])
-    begin, scores = _in_order(arrived)
+    c = int(np.flatnonzero(label == numbers(found[0], "target")[0])[0])
+    begin, scores = _in_order(found)
     if begin != first[c] or len(scores) != last[c] - first[c]:
         raise ValueError(f"chunk {c} has {len(scores)} scores from {begin} on")
     cuts = pieces.cut_piece(scores, bag_size, scale, int(how[c])) + begin
@@ -498,13 +380,12 @@ def _cut(
 
 
 def _compose(
-    batches: Batches, offset: Array, border: Array, label: Array, names: tuple[str, ...], d: int
+    batches: Batches, offset: Array, border: Array, label: Array, order: Any, names: tuple[str, ...]
 ) -> Batches:
     """Send rows to the questions they belong to; question q is about positions border[q] on."""
     for batch in batches:
-        rows = unpack(batch, d)
+        ends, values = [], defaultdict(list)
         at = 0
-        blocks = []
         for part, low, n in zip(
             numbers(batch, "part"), numbers(batch, "first"), numbers(batch, "n"), strict=True
         ):
@@ -512,23 +393,18 @@ def _compose(
             q = int(np.searchsorted(border, begin, "right")) - 1
             while q < len(border) - 1 and border[q] < begin + n:
                 a, b = max(begin, int(border[q])), min(begin + n, int(border[q + 1]))
-                some = rows.take(slice(at + a - begin, at + b - begin))
-                target = int(label[q % len(label)])
-                blocks.append(some.pack(names, target=target, question=q, first=a))
+                ends.append(at + b - begin)
+                values["target"].append(int(label[q % len(label)]))
+                values["question"].append(q)
+                values["first"].append(a)
                 q += 1
             at += n
-        if blocks:
-            yield batch_of(names, blocks)
+        if ends:
+            yield unpack(batch, 0, order).blocks(names, np.array(ends), **values)
 
 
 def _finish(
-    batches: Batches,
-    border: Array,
-    cuts: Any,
-    scored: bool,
-    names: tuple[str, ...],
-    d: int,
-    first_bag: int,
+    batches: Batches, border: Array, cuts: Any, order: Any, scored: bool, names: tuple[str, ...]
 ) -> Batches:
     """Put the rows of each question into their bags."""
     parts: dict[int, list[tuple[int, Rows]]] = {}
@@ -536,7 +412,7 @@ def _finish(
         for i in range(batch.num_rows):
             one = batch.slice(i, 1)
             q = int(numbers(one, "question")[0])
-            parts.setdefault(q, []).append((int(numbers(one, "first")[0]), unpack(one, d)))
+            parts.setdefault(q, []).append((int(numbers(one, "first")[0]), unpack(one, 0, order)))
     all_cuts = cuts.value
     for q, found in sorted(parts.items()):
         found.sort(key=lambda item: item[0])
@@ -545,17 +421,22 @@ def _finish(
             raise ValueError(f"question {q} has {rows.n} rows of {border[q + 1] - border[q]}")
         low, high = np.searchsorted(all_cuts, border[q : q + 2])
         sizes = np.diff(all_cuts[low : high + 1]).astype(np.uint32)
-        spread = None
-        if scored:
-            spread = pieces.within(rows.order, sizes)
-        bag = first_bag + int(low)
-        block = rows.pack(names, question=q, bag=bag, sizes=sizes, within=spread)
-        yield batch_of(names, [block])
+        edge = all_cuts[low:high] - border[q]
+        edge_key = rows.key[edge].tobytes()
+        rows.key = None if rows.id is not None else rows.key  # one of them names the rows
+        yield rows.blocks(
+            names,
+            np.array([rows.n]),
+            question=[q],
+            sizes=[sizes.tobytes()],
+            within=[pieces.within(rows.order, sizes) if scored else None],
+            edge_order=[rows.order[edge].tobytes()],
+            edge_key=[edge_key],
+        )
 
 
 def _ask(batches: Batches, service: Any) -> Batches:
     """Ask a service about questions, one after the other."""
-    names = ("question", "answers")
     with service.session() as session:
         for batch in batches:
             for i in range(batch.num_rows):
@@ -563,14 +444,13 @@ def _ask(batches: Batches, service: Any) -> Batches:
                     batch.column(name)[i].as_py() for name in ("question", "id", "width", "sizes")
                 )
                 answers = session.ask(ids, width, np.frombuffer(sizes, np.uint32))
-                yield batch_of(names, [{"question": q, "answers": answers}])
+                said = {"question": q, "answers": answers, "head": session.head}
+                yield batch_of(SAID, [said])
 
 
-count = marked(_count)
-labels = marked(_labels)
-send = marked(_send)
-settle = marked(_settle)
-sample = marked(_sample)
+SAID = ("question", "answers", "head")
+
+
 spread = marked(_spread)
 leaves = marked(_leaves)
 arrange = marked(_arrange)
@@ -579,25 +459,3 @@ cut = marked(_cut)
 compose = marked(_compose)
 finish = marked(_finish)
 ask = marked(_ask)
-
-__all__ = [
-    "AtRandom",
-    "ByFeatures",
-    "ByScore",
-    "arrange",
-    "ask",
-    "compose",
-    "count",
-    "cut",
-    "finish",
-    "labels",
-    "leaves",
-    "marked",
-    "reraise",
-    "sample",
-    "score",
-    "scores",
-    "send",
-    "settle",
-    "spread",
-]

@@ -12,16 +12,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse
 from conftest import ROOT, make_table
 from pyspark import cloudpickle
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import VectorAssembler
+from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 from random_models import random_model, random_rows
 
 import priorboost as pb
 import priorboost.spark as ps
-from priorboost.spark import asking, blocks, flow, pieces, stages, tree
+from priorboost.heads import read_head
+from priorboost.spark import asking, blocks, flow, pieces, stages, store, tree
 
 pytest_plugins = ["cluster"]
 pytestmark = pytest.mark.spark
@@ -292,6 +295,90 @@ def test_trees_of_a_file_predict(spark, cli, tmp_path):
         model.transform(frame.drop("city"))
 
 
+def test_sparse_vectors_predict(spark, tmp_path):
+    """A model of sparse rows takes ML vectors, without making them dense; hashed columns, names."""
+    rng = np.random.default_rng(6)
+    n, d = 300, 5000
+    X = scipy.sparse.random(n, d, density=0.002, random_state=1, format="csr")
+    X.data -= 0.5
+    y = (X @ rng.normal(size=d) > 0).astype(float)
+    local = pb.PriorBoostClassifier(4, rounds=1).fit(X, y)
+    local.save(tmp_path / "wide.json")
+    model = ps.PriorBoostClassificationModel.fromModelFile(str(tmp_path / "wide.json"))
+    assert model.numFeatures == d
+    vectors = [Vectors.sparse(d, row.indices, row.data) for row in X]
+    frame = spark.createDataFrame(list(enumerate(vectors)), ["row", "features"])
+    found = model.transform(frame).orderBy("row").toPandas()
+    expected = local.predict_proba(X)
+    assert np.allclose([v.toArray() for v in found["probability"]], expected, rtol=1e-12)
+    short = spark.createDataFrame([(Vectors.dense([1.0, 2.0]),)], ["features"])
+    with pytest.raises(Exception, match="a row has 2 features, but the model has 5000"):
+        model.transform(short).collect()
+    with pytest.raises(ValueError, match="it must hold ML vectors"):
+        model.transform(frame.withColumn("features", F.array(F.lit(1.0))))
+
+
+def test_curves_and_categories_predict(spark, tmp_path):
+    """From the columns of the training table, by name."""
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame({"age": rng.normal(size=400), "city": rng.choice(list("uvw"), 400)})
+    y = np.sin(table["age"]) + (table["city"] == "v")
+    frame = spark.createDataFrame(table.assign(row=range(400)))
+    for options in ({"model": "smooth"}, {"method": "paper", "rounds": 1}):
+        local = pb.PriorBoostRegressor(4, **options).fit(table, y)
+        local.save(tmp_path / "model.json")
+        model = ps.PriorBoostRegressionModel.fromModelFile(str(tmp_path / "model.json"))
+        found = model.transform(frame).orderBy("row").toPandas()["prediction"]
+        assert np.allclose(found, local.predict(table), rtol=1e-12, atol=1e-12)
+    encoded = frame.select("row", F.array("age", "age", "age").alias("three"))
+    found = model.setFeaturesCol("three").transform(encoded).orderBy("row").toPandas()
+    assert np.allclose(found["prediction"], model.intercept + table["age"] * sum(local.coef_))
+
+
+def test_hashed_columns_predict(spark, cli, tmp_path):
+    rng = np.random.default_rng(7)
+    table = pd.DataFrame({
+        "site": rng.choice(list("abcd"), 200), "size": rng.choice([300.0, 728.0], 200),
+        "click": rng.integers(0, 2, 200),
+    })  # fmt: skip
+    data, out = tmp_path / "clicks.csv", tmp_path / "hashed.json"
+    table.to_csv(data, index=False)
+    cli("train", "--data", data, "--label", "click", "--hash", 8, "--min-bag", 4, "--family",
+        "logistic", "--out", out)  # fmt: skip
+    model = ps.PriorBoostClassificationModel.fromModelFile(str(out))
+    frame = spark.createDataFrame(table.assign(row=range(200)))
+    found = model.transform(frame).orderBy("row").toPandas()
+    expected = pb.load_model(out).predict(table)
+    assert np.allclose([v[1] for v in found["probability"]], expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="no column 'site', which the model needs"):
+        model.transform(frame.drop("site"))
+
+
+def test_several_classes_predict(spark, tmp_path):
+    content = pb.Model(
+        "classes", [pb.Feature(name) for name in NAMES], NAMES,
+        np.array([[0, 0, 0], [1.0, -1, 0.5], [0, 2.0, 1]]), np.array([0, 0.5, -0.25]),
+        classes=["blue", "green", "red"],
+        training={"algorithm": "priorboost", "min_bag": 4, "rounds": 1, "l2": 1.0},
+    )  # fmt: skip
+    pb.save_model(content, tmp_path / "classes.json")
+    model = ps.PriorBoostClassesModel.fromModelFile(str(tmp_path / "classes.json"))
+    X = make_table("linear", n=40, d=D)[0]
+    frame = frame_of(spark, X, X[:, 0], np.arange(40))
+    table = pd.DataFrame(X, columns=NAMES)
+    model.write().overwrite().save(f"file://{tmp_path}/saved")
+    for one in (model, ps.PriorBoostClassesModel.load(f"file://{tmp_path}/saved")):
+        found = one.transform(frame).orderBy("id").toPandas()
+        shares = np.array([v.toArray() for v in found["probability"]])
+        assert np.allclose(shares, content.predict_proba(table), rtol=1e-12)
+        assert found["prediction"].tolist() == content.predict(table).tolist()
+    assert model.classes == ["blue", "green", "red"]
+    assert model.coefficientMatrix.toArray().tolist() == content.coef.tolist()
+    assert model.interceptVector.toArray().tolist() == [0, 0.5, -0.25]
+    with pytest.raises(AttributeError, match="coefficientMatrix"):
+        _ = model.coefficients
+
+
 def test_wrong_requests(spark):
     X, y = make_table("linear", n=40, d=D)
     frame = frame_of(spark, X, y, np.arange(40), name=["a"] * 40, real=X[:, 0])
@@ -311,6 +398,13 @@ def test_wrong_requests(spark):
         "nothing can be written": {"workDir": "file:///proc/nowhere"},
         "not neither": {"labelCol": None},
         "not both": {"oracleUrl": "unix:/nowhere"},
+        "oracleClientKey go together": {
+            "labelCol": None,
+            "minBag": None,
+            "oracleUrl": "https://nowhere",
+            "oracleTokenFile": "t",
+            "oracleClientCert": "c",
+        },
         "l2 is -1": {"l2": -1.0},
         "l2 is inf": {"l2": np.inf},
         "seed is -1": {"seed": -1},
@@ -349,13 +443,12 @@ def test_wrong_tables(spark):
 def test_wrong_rows():
     """What is wrong with rows, as tasks see them."""
 
-    def send(ids=("1", "2"), x=((1.0, 2.0), (3.0, 4.0)), prior=(0.5, 0.5)):
+    def pack(ids=("1", "2"), x=((1.0, 2.0), (3.0, 4.0)), prior=(0.5, 0.5)):
         columns = [pa.array(ids), pa.array(x, pa.list_(pa.float64())), pa.array(prior)]
         batch = pa.RecordBatch.from_arrays(columns, names=["id", "x", "prior"])
-        parts = np.zeros(1 << stages.KEY_BITS, np.int64)
-        return list(stages.send(0, 2, parts, blocks.labels(1))(iter([batch])))
+        return list(store.pack(0, 2)(iter([batch])))
 
-    assert send()[0].column("n").to_pylist() == [2]
+    assert pack()[0].column("n").to_pylist() == [2]
     for message, wrong in {
         "has 3 features, but others have 2": {"x": ((1.0, 2.0), (3.0, 4.0, 5.0))},
         "features of the row with id '2' are null": {"x": ((1.0, 2.0), None)},
@@ -369,12 +462,90 @@ def test_wrong_rows():
         "prior's scores must be finite": {"prior": (0.5, None)},
     }.items():
         with pytest.raises(RuntimeError) as said:
-            send(**wrong)
+            pack(**wrong)
         with pytest.raises(ValueError, match=message):
             stages.reraise(said.value)
     labels = pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.array([0.0, None])], ["id", "y"])
     with pytest.raises(RuntimeError, match="label column holds a null"):
-        list(stages.labels(0)(iter([labels])))
+        list(store.labels(0)(iter([labels])))
+
+
+@pytest.mark.parametrize("kind", ["numbers", "texts"])
+def test_blocks_keep_their_rows(kind):
+    """Rows of the table go into blocks of similar keys and come out as they were."""
+    n, rng = 3000, np.random.default_rng(4)
+    ids = pa.array(rng.permutation(n) if kind == "numbers" else [f"ü{i}" for i in range(n)])
+    x = rng.normal(size=(n, 2))
+    features = pa.ListArray.from_arrays(np.arange(0, 2 * n + 1, 2, dtype=np.int32), x.ravel())
+    table = pa.RecordBatch.from_arrays([ids, features], names=["id", "x"])
+    (batch,) = store.pack(5, 2)(iter([table.slice(0, 1000), table.slice(1000)]))
+    rows = blocks.unpack(batch, 2)
+    place = {name: i for i, name in enumerate(ids.to_pylist())}
+    found = [i if kind == "numbers" else i.decode() for i in rows.id.to_pylist()]
+    at = [place[name] for name in found]
+    assert sorted(at) == list(range(n))
+    assert (rows.x == x[at]).all()
+    keys = [pb._library.lib.id_key(str(name).encode()) for name in found]
+    assert (rows.key == pieces.shuffle_keys(5, 0, index=np.array(keys, np.uint64))).all()
+    group, end = rows.key >> np.uint64(64 - store.GROUP_BITS), 0
+    low, high, many = (blocks.numbers(batch, c).tolist() for c in ("group", "last_group", "n"))
+    assert len(many) == 3000 // store.LEAST_ROWS
+    for first, last, size in zip(low, high, many, strict=True):
+        here, end = group[end : end + size], end + size
+        assert first <= here.min()
+        assert here.max() <= last
+    assert np.array_equal(high[:-1], np.array(low[1:]) - 1)
+    assert (low[0], high[-1]) == (0, (1 << store.GROUP_BITS) - 1)
+
+
+@pytest.mark.parametrize("levels", [1, 3, 10**6])
+def test_a_row_finds_its_bag(levels):
+    """By its score and, among equal scores, by its key."""
+    rng = np.random.default_rng(levels)
+    score = rng.integers(0, levels, 500) / levels
+    key = rng.permutation(500).astype(np.uint64)
+    order = np.lexsort([key, score])
+    edges = np.sort(rng.choice(500, 40, replace=False))
+    pairs = list(zip(score[order], key[order], strict=True))
+    expected = [sum(pairs[e] <= pair for e in edges) for pair in zip(score, key, strict=True)]
+    edge = order[edges]
+    assert stages.not_after(score[edge], key[edge], score, key).tolist() == expected
+    assert stages.not_after(score[:0], key[:0], score, key).tolist() == [0] * 500
+
+
+def test_features_stay_where_they_are():
+    """What a round of prior bags sends between machines holds no features."""
+    x, key = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50, dtype=np.uint64)
+    ids = pa.array(np.arange(50))
+    rows = blocks.Rows(50, ids, key, x=x)
+    batch = rows.blocks(("n", "id", "width", "key", "prior", "x"), np.array([20, 50]))
+    weights = np.array([1.0, -1.0, 0.5])
+    how = stages.ByScore(pb._library.LINEAR, weights, x[:8, 0], key[:8], 2)
+    sent = list(stages.spread(2, how, (10, 39), blocks.labels(2))(iter([batch])))
+    assert sum(some.nbytes for some in sent) < 30 * 24 + 200
+    found = [blocks.unpack(some) for some in sent]
+    assert sorted(np.concatenate([some.key for some in found])) == list(range(10, 40))
+    assert all(some.x is None for some in found)
+
+
+def test_two_ids_may_have_the_same_key():
+    """By chance, with 64 bits; the same id twice is refused."""
+    run = flow.Run.__new__(flow.Run)
+
+    class Frame:
+        def mapInArrow(self, *_):  # noqa: N802
+            return self
+
+        def collect(self):
+            return self.rows
+
+    frame = Frame()
+    run.dir, run.read = "", lambda *_: frame
+    frame.rows = [(7, "a"), (7, "b")]
+    run._refuse_repeated([7])
+    frame.rows = [(7, "a"), (7, "b"), (7, "a")]
+    with pytest.raises(ValueError, match="the id 'a' names two rows"):
+        run._refuse_repeated([7])
 
 
 def test_a_local_spark_uses_this_python(spark, monkeypatch):
@@ -479,12 +650,15 @@ def test_a_service_that_lies(monkeypatch):
     def told(change):
         def deliver(self, path, body, kind):
             name = body[16 : 16 + body[5]]
-            reply = b"PBA1".ljust(64, b"\0") + name + means.tobytes() + sizes.tobytes()
+            reply = b"PBA1".ljust(32, b"\0") + b"\5" * 32 + name + means.tobytes() + sizes.tobytes()
             return 200, change(reply)
 
         monkeypatch.setattr(asking.BulkSession, "deliver", deliver)
         session = asking.BulkSession.__new__(asking.BulkSession)
-        return session.ask(np.arange(3).tobytes(), None, sizes).tolist()
+        session.head = None
+        answers = session.ask(np.arange(3).tobytes(), None, sizes).tolist()
+        assert session.head == "05" * 32
+        return answers
 
     def put(at, some):
         return lambda reply: reply[:at] + some + reply[at + len(some) :]
@@ -501,6 +675,16 @@ def test_a_service_that_lies(monkeypatch):
             told(change)
 
 
+def test_a_service_of_classes_is_refused(monkeypatch):
+    """Before anything is asked: this learner needs means."""
+    monkeypatch.setattr(asking._Session, "__init__", lambda *_: None)
+    monkeypatch.setattr(asking._Session, "__exit__", lambda *_: None)
+    config = {"answer": "counts", "width": 3}
+    monkeypatch.setattr(asking._Session, "send", lambda *_: config)
+    with pytest.raises(pb.OracleError, match="answers with counts, 3 numbers a bag"):
+        asking.Service.connect(pb.RemoteOracle("unix:/nowhere", "token"))
+
+
 def test_an_executor_dies_while_it_asks(spark, table, service, expected, monkeypatch, tmp_path):
     """Its question was answered and the answer was lost; a retry gets the same answer."""
     monkeypatch.setattr(stages, "ask", cluster.dying(stages.ask, str(tmp_path / "killed")))
@@ -510,6 +694,16 @@ def test_an_executor_dies_while_it_asks(spark, table, service, expected, monkeyp
     assert np.abs(model.path - expected(1).path_).max() < 1e-6
     oracle = pb.RemoteOracle(*service)
     assert not oracle.available(table[2]).any()
+    # A later fit shows the oracle its last head; a store that never had that head refuses.
+    there = asking.Service.connect(oracle)
+    assert there.head == read_head(service[1]) != None  # noqa: E711
+    ids = "".join(table[2][:4]).encode(), bytes(map(len, table[2][:4])), np.array([4], np.uint32)
+    for head, problem in ((there.head, "row-spent"), ("ab" * 32, "ledger-rollback")):
+        with (
+            asking.BulkSession(oracle, head) as session,
+            pytest.raises(pb.PrivacyError, match=problem),
+        ):
+            session.ask(*ids)
 
 
 def test_an_executor_dies_while_it_sorts_and_stages_are_repeated(
