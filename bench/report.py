@@ -486,8 +486,8 @@ def trees_section(rows):
            f"and 1; LightGBM {found['lightgbm']} has every label, priorboost the means of bags of {found['bag']} rows. "
            f"The forest has {found['trees']} trees of {found['leaves']} leaves from all bags and columns, as LightGBM's, "
            "with binning and without folds. `train --model auto` is the whole command: bags, GLM, curves and two kinds "
-           "of trees with their folds, and as many trees as bags left out ask for; its ratio is to that one fit of "
-           f"LightGBM. It needed {auto['memory']:.1f} times the memory of the table in doubles.", ""]
+           f"of trees with their folds, with {auto['trees']} trees as bags left out asked for; its ratio is to that one "
+           f"fit of LightGBM. It needed {auto['memory']:.1f} times the memory of the table in doubles.", ""]
     return out + table(("", "priorboost", "LightGBM", "ratio"),
                        [("one forest", time_text(one["priorboost"]), time_text(one["lightgbm"]), f"{one['ratio']:.2f}"),
                         ("`train --model auto`", time_text(auto["priorboost"]), time_text(one["lightgbm"]),

@@ -127,7 +127,7 @@ print(json.dumps([use.ru_utime + use.ru_stime, 1024 * use.ru_maxrss]))
 
 
 def whole(x, y, a):
-    """Processor seconds and peak bytes of train --model auto."""
+    """Processor seconds and peak bytes of train --model auto, and how many trees it kept."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npy"
         np.save(path, np.column_stack([x, y]))
@@ -145,7 +145,8 @@ def whole(x, y, a):
         command += ["--label", f"x{a.cols + 1}", "--min-bag", a.bag, "--model", "auto", "--quiet"]
         command += ["--seed", "1", "--threads", a.threads, "--out", Path(folder) / "m.json"]
         out = subprocess.run([str(part) for part in command], check=True, capture_output=True)
-    return json.loads(out.stdout)
+        members = json.loads((Path(folder) / "m.json").read_text()).get("members", [])
+    return *json.loads(out.stdout), sum(len(m.get("trees", [])) for m in members)
 
 
 def timed(work):
@@ -186,11 +187,12 @@ def main():
             "ratio": round(mine / peer, 3),
         }
     if a.auto:
-        spent, peak = whole(x, y, a)
+        spent, peak, trees = whole(x, y, a)
         found["auto"] = {
             "priorboost": round(spent, 3),
             "ratio": round(spent / found["processor"]["lightgbm"], 2),
             "memory": round(peak / x.nbytes, 2),
+            "trees": trees,
         }
     print(json.dumps({**vars(a), "seconds": found, "lightgbm": lightgbm.__version__}))
 
