@@ -198,6 +198,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "answers_create": (None, [_HANDLE, _E]),
     "answers_free": (c_void_p, [c_void_p]),
     "answers_append": (None, [c_void_p, POINTER(Bags), c_void_p, c_void_p, _E]),
+    "answers_number": (None, [_HANDLE, c_void_p, c_size_t, _E]),
     "answers_append_vectors": (None, [c_void_p, POINTER(Bags), c_size_t, c_void_p, c_void_p, _E]),
     "answers_width": (c_size_t, [c_void_p]),
     "answers_bags": (Bags, [c_void_p]),
@@ -308,6 +309,19 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "classes_coef": (POINTER(ClassCoef), [c_void_p]),
     "classes_report": (POINTER(FitReport), [c_void_p]),
     "classes_covariance": (c_void_p, [c_void_p]),
+    "classes_fit": (
+        None,
+        [
+            POINTER(ClassCoef),
+            POINTER(FitReport),
+            c_void_p,
+            POINTER(Features),
+            c_void_p,
+            c_size_t,
+            POINTER(FitOptions),
+            _E,
+        ],
+    ),
     "classes_warnings": (
         c_size_t,
         [POINTER(FitWarning), POINTER(c_bool), POINTER(ClassCoef), POINTER(Fitted)],

@@ -20,7 +20,6 @@ from .records import describe
 from .relay import Relay
 from .training import Progress, Settings, Table, Trainer
 
-ANSWER_CLASSES = 1
 MOST_CLASS_WEIGHTS = 1000  # PBOOST_MAX_CLASS_WEIGHTS
 # Parameters that only labels of two classes have, and their defaults.
 _OF_TWO = {
@@ -90,16 +89,6 @@ def require_several(estimator: Any, table: Table) -> None:
         raise ValueError("l2='cv' is for two classes; it must be a number for more")
     if table.offset is not None:
         raise ValueError("several classes take no offset: it changes no probability")
-
-
-def class_rules(estimator: Any, n_classes: int) -> _library.Rules:
-    """Return the label holder's rules for answers with a proportion for each class."""
-    from .options import count_of, epsilon_of
-
-    rules = _library.Rules(ctypes.sizeof(_library.Rules), count_of(estimator.min_bag, "min_bag"))
-    rules.epsilon = _library.Rational(*epsilon_of(estimator.epsilon))
-    rules.answer, rules.width = ANSWER_CLASSES, n_classes
-    return rules
 
 
 def _plan(
@@ -181,6 +170,28 @@ def _run(
         return _read(model, history, fit, table)
     finally:
         lib.classes_free(model)
+
+
+def fit_given_classes(
+    estimator: Any, table: Table, log: ctypes.c_void_p, fit: _library.FitOptions, n_classes: int
+) -> ClassResult:
+    """Fit given answers, which have a proportion for each class."""
+    require_several(estimator, table)
+    theta = np.zeros((n_classes, table.X.shape[1] + 1))
+    report, covariance = _library.FitReport(), None
+    if fit.estimator == _library.AGGREGATE:
+        n = lib.class_weights(n_classes, table.X.shape[1])
+        covariance = np.empty((n, n))
+    with Relay() as relay:
+        fit.cancel = ctypes.addressof(relay.cancel)
+        to = _lend_coef(theta), report, address(covariance)
+        relay.check(lib.classes_fit, *to, table.lend(), log, 0, fit)
+    bags = lib.answers_bags(log)
+    history = np.zeros(1, dtype=_library.ROUND)
+    history[0] = 1, 1, bags.n_rows, bags.n_bags, np.nan, np.nan
+    result = ClassResult(theta, covariance, report, history, True)
+    result.warnings = _warn(estimator, result, table)
+    return result
 
 
 def _read(

@@ -81,37 +81,11 @@ pboost_status train_classes_rules(train_result *result, const train_data *data, 
 
 /* ---- Plan ------------------------------------------------------------------------------------ */
 
-/* The bag size for one class against the others, whose count has its own part of epsilon. */
-static pboost_status plan_bag_size(train_result *result, const train_arguments *a,
-                                   const train_data *data, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_features features = train_features(data);
-    pboost_plan_options o = PBOOST_PLAN_OPTIONS_INIT;
-    pboost_choice choice = {0};
-
-    TRY(pboost_rules_number(&o.rules, &result->rules, 0, err));
-    o.family = PBOOST_LOGISTIC;
-    o.intercept = !a->no_intercept;
-    o.seed = a->seed;
-    o.threads = a->threads;
-    o.cancel = result->fit_options.cancel;
-    o.fixed = (pboost_fixed){.rounds = 1,
-                             .has_estimator = true,
-                             .has_bags = true,
-                             .estimator = PBOOST_AGGREGATE,
-                             .bags = PBOOST_BAGS_FEATURES};
-    TRY(pboost_choice_make(&choice, &features, NULL, &o, err));
-    result->options.bag_size = choice.bag_size;
-done:
-    pboost_choice_free(&choice);
-    return st;
-}
-
 pboost_status train_classes_plan(train_result *result, const train_arguments *a,
                                  const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_rules count;
 
     if (!result->fixed.has_bags)
         result->options.bags = PBOOST_BAGS_FEATURES;
@@ -119,8 +93,11 @@ pboost_status train_classes_plan(train_result *result, const train_arguments *a,
                   result->options.bags == PBOOST_BAGS_HYBRID; /* from the round before */
     if (a->rounds == 0 && !learns)
         result->options.rounds = 1;
-    if (a->bag_size == 0 && result->rules.epsilon.den != 0)
-        TRY(plan_bag_size(result, a, data, err));
+    if (a->bag_size == 0 && result->rules.epsilon.den != 0) { /* one class against the others */
+        TRY(pboost_rules_number(&count, &result->rules, 0, err));
+        TRY(train_plan_bag_size(&result->options.bag_size, result, a, data, &count, PBOOST_LOGISTIC,
+                                err));
+    }
 done:
     return st;
 }
@@ -262,7 +239,7 @@ static pboost_status fit_given(train_result *result, const train_data *data, pbo
     TRY(pboost_class_coef_init(&coef, data->classes.n, data->cols, err));
     TRY(pboost_classes_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
                            &result->fit_options, err));
-    train_take_given(result, data);
+    train_take_one_round(result, data, data->given);
     TRY(note_round(result, 0, data, data->given, &coef, &result->fit, err));
     take_warnings(result, data, &coef);
 done:

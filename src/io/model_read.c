@@ -72,8 +72,9 @@ static pboost_status get_curve(pboost_feature *f, const json_t *object, const ch
     const json_t *knots, *values;
     size_t n, n_knots;
 
-    if (!json_is_object(object) || f->n_levels > 0 || f->date != 0)
-        TRY(refuse_kind(name, "curve", object, "an object in a feature that is a number", err));
+    if (!json_is_object(object) || !pboost_feature_can_bend(f))
+        TRY(refuse_kind(name, "curve", object,
+                        "an object in a feature that is a number, or a date by days or year", err));
     TRY(get_array(&n_knots, object, "knots", &knots, name, err));
     TRY(get_array(&n, object, "value", &values, name, err));
     if (n_knots < 3 || n_knots > PBOOST_CURVE_COLUMNS + 2 || n == 0 || n > n_knots - 2)

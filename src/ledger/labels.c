@@ -63,12 +63,12 @@ void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
 
 digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id)
 {
-    unsigned char canonical[ID_CANONICAL_MAX];
-    record r = {0};
+    unsigned char text[NAME_TABLE_MAX + ID_CANONICAL_MAX];
+    size_t used = strlen(table) + 1;
 
-    pboost_record_text(&r, table);
-    pboost_record_bytes(&r, canonical, pboost_id_canonical(canonical, id));
-    return pboost_keys_mac(keys, KEY_ROW, r.byte, r.used);
+    memcpy(text, table, used);
+    used += pboost_id_canonical(text + used, id);
+    return pboost_keys_mac(keys, KEY_ROW, text, used);
 }
 
 void pboost_hash_row_digest(hasher *h, const digest *id, uint32_t unit, uint32_t scope)

@@ -27,10 +27,10 @@ static const char *family_in_use(const train_description *d)
     return d->classes > 0 ? "classes" : pboost_family_name(d->family);
 }
 
-/* Bags of classes are chosen by a rule, without a forecast. */
+/* Bags of classes, of several labels and of sparse rows are chosen by a rule, without a forecast. */
 static bool has_plan(const train_description *d)
 {
-    return d->automatic && !d->result->given && d->classes == 0 && d->sparse == NULL;
+    return d->automatic && d->result->choice.plan.point != NULL;
 }
 
 static const char *strategy_in_use(const train_result *r)
