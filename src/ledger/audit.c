@@ -365,7 +365,8 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(audit_ranges(a, &a->old_rows, RANGE_ROWS, false, err));
+    if (a->old_rows.n > 0) /* or every row would be read for nothing */
+        TRY(audit_ranges(a, &a->old_rows, RANGE_ROWS, false, err));
     for (int k = 0; k < RANGE_KINDS; k++)
         TRY(audit_ranges(a, &a->ranges[k], (range_kind)k, true, err));
     TRY(audit_tokens(a, s, err));
