@@ -94,6 +94,40 @@ says 'note: 400 rows have a qid, which is ignored'
 expect 0 priorboost evaluate --model signs.json --data signs.svm --json
 within 0.95 1 "$(field auc)"
 
+# ---- plans: larger bags keep less, bags from features more than random ones, noise takes some ----
+expect 0 priorboost plan --data clicks.csv --id id --label click --hash 12 --cross 'c1*c2' --min-bag 4,16 \
+    --epsilon none,1 --bounds 0,1 --mean 0.05 --seed 1 --json
+python3 - stdout <<'END' || fail 'the plan'
+import json, sys
+plan = json.load(open(sys.argv[1]))
+kept = {(p["min_bag"], p["epsilon"], p["bags"]): p["kept"] for p in plan["points"]}
+assert (plan["rows"], plan["other_rows"], plan["columns"]) == (5250, 750, 4096), plan
+assert plan["mean"] == 0.05 and not plan["default_mean"] and plan["bags"] == "features", plan
+assert len(kept) == 8 and 0 < plan["all_labels"] < plan["constant"], plan
+for bags in ("features", "random"):
+    assert 1 > kept[4, None, bags] > kept[16, None, bags] > kept[16, 1.0, bags] > 0, kept
+    assert kept[4, None, bags] > kept[4, 1.0, bags], kept
+assert kept[16, None, "features"] > kept[16, None, "random"], kept
+END
+expect 0 priorboost plan --data clicks.svm --min-bag 4 --seed 1
+printed 'mean label 0.5 (assumed; --mean M says it)'
+cp stdout plan.txt
+sed 's/^[01] /7 /' clicks.svm >unlabelled.svm # no label is read: any will do
+expect 0 priorboost plan --data unlabelled.svm --min-bag 4 --seed 1
+cmp stdout plan.txt || fail 'the plan depends on labels'
+for option in '--prior model.json' --no-intercept '--out none.svg' '--l2 1' '--target 5%' '--model-error 1' \
+    '--sample 100' '--offset n1'; do
+    # shellcheck disable=SC2086
+    expect 2 priorboost plan --data clicks.csv --label click --hash 12 --min-bag 4 $option
+    says "${option%% *} cannot be used with sparse rows"
+done
+expect 3 priorboost plan --data clicks.csv --label click --hash 12 --min-bag 5251
+says '--min-bag is 5251, but the bags have 5250 rows; the other 750 are forecast'
+expect 2 priorboost plan --data clicks.csv --label click --hash 12 --min-bag 4 --mean 1.5
+says 'the mean label is 1.5; it must be'
+expect 2 priorboost plan --data clicks.csv --label click --hash 27 --min-bag 4
+says '--hash is 27; it must be from 1 to 26'
+
 # ---- given bags ----
 awk -F, 'NR == 1 { print $0 ",bag"; next } { print $0 ",b" int(NR / 5) }' clicks.csv >bagged.csv
 awk -F, 'NR == 1 { print "bag,count,sum"; next }
@@ -145,6 +179,10 @@ refused 2 "the cross is 'c1*nothing'; it must be A*B" --data clicks.csv --hash 8
 refused 2 "the cross 'c1*n2' has the column 'n2' of numbers" --data clicks.csv --hash 8 --cross 'c1*n2'
 refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm' \
     --data clicks.csv --hash 8 --model trees
+refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm' \
+    --data clicks.csv --hash 8 --model smooth
+refused 2 '--model cannot be used with an svmlight file: the model of sparse rows is a glm' \
+    --data clicks.svm --model trees
 refused 2 '--estimator cannot be used with --hash' --data clicks.csv --hash 8 --estimator interpolated
 refused 2 '--impute cannot be used with --hash' --data clicks.csv --hash 8 --impute mean
 refused 2 "--errors: 'c99=v0' is not hashed" --data clicks.csv --hash 8 --errors c99=v0
@@ -169,6 +207,7 @@ bad 'bad.svm:2:7: index 3 is repeated' '1 1:1' '0 3:1 3:2'
 bad 'bad.svm:2:7: index 2 stands after 3; the indices of a row must ascend' '1 1:1' '0 3:1 2:2'
 bad "bad.svm:1:5: the value of index 3 is 'x'; it must be a finite number" '1 3:x'
 bad "bad.svm:1:5: the value of index 3 is 'inf'; it must be a finite number" '1 3:inf'
+bad "bad.svm:1:5: the value of index 3 is 'nan'; it must be a finite number" '1 3:nan'
 bad "bad.svm:2:1: the label is 'yes'" '1 3:1' 'yes 3:1'
 bad "bad.svm:1: label 'label' is '2'" '2 3:1' '1 4:1'
 bad 'no row has an entry' 1 0
@@ -191,8 +230,6 @@ expect 3 priorboost predict --model model.json --data short.csv
 says "has no column 'c26'"
 expect 3 priorboost predict --model model.json --data test.csv --interval
 says 'models of sparse rows have no intervals'
-expect 3 priorboost plan --data clicks.svm --family logistic --min-bag 4
-says 'is an svmlight file'
 expect 3 priorboost export model.json model.onnx
 says 'sparse rows'
 for options in '--features 3' '--noise 1' '--family linear' '--rate 2'; do
