@@ -324,6 +324,24 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
+    "classes_fit_trees": (
+        None,
+        [
+            POINTER(Mixture),
+            POINTER(ForestReport),
+            POINTER(Columns),
+            c_size_t,
+            c_void_p,
+            c_void_p,
+            c_size_t,
+            POINTER(ForestOptions),
+            _E,
+        ],
+    ),
+    "classes_predict_trees": (
+        None,
+        [c_void_p, POINTER(Mixture), POINTER(Columns), c_void_p, c_size_t, c_int, _E],
+    ),
     "classes_warnings": (
         c_size_t,
         [POINTER(FitWarning), POINTER(c_bool), POINTER(ClassCoef), POINTER(Fitted)],
