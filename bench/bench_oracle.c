@@ -24,11 +24,16 @@
 
 enum { BAG = 32, SLOW = 1000 };
 
+static double clock_of(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_of(CLOCK_MONOTONIC);
 }
 
 static void require(pboost_status st, const pboost_error *err)
@@ -204,8 +209,11 @@ static size_t coprime_step(size_t n)
     }
 }
 
-static double ask_round(const pboost_oracle *oracle, size_t rows, size_t labels, size_t round)
+/* Seconds of one round: of the clock, and of processors in the learner and in the service. */
+static void ask_round(const pboost_oracle *oracle, pid_t service, size_t rows, size_t labels,
+                      size_t round)
 {
+    clockid_t theirs;
     pboost_error err = {0};
     pboost_bags bags = {rows, rows / BAG, need(rows, sizeof(size_t)),
                         need(rows / BAG + 1, sizeof(size_t))};
@@ -216,12 +224,16 @@ static double ask_round(const pboost_oracle *oracle, size_t rows, size_t labels,
         bags.row[i] = (round * rows + i) * step % labels;
     for (size_t b = 0; b <= bags.n_bags; b++)
         bags.start[b] = b * BAG;
-    double began = now();
+    if (clock_getcpuclockid(service, &theirs) != 0)
+        exit(1);
+    double began = now(), own = clock_of(CLOCK_PROCESS_CPUTIME_ID), other = clock_of(theirs);
     require(oracle->ask(oracle->self, round, &bags, answer, &err), &err);
-    double seconds = now() - began;
+    printf("%s{\"seconds\": %.3f, \"learner_processor_seconds\": %.3f, "
+           "\"service_processor_seconds\": %.3f}",
+           round > 0 ? ", " : "", now() - began, clock_of(CLOCK_PROCESS_CPUTIME_ID) - own,
+           clock_of(theirs) - other);
     pboost_bags_free(&bags);
     free(answer);
-    return seconds;
 }
 
 /* ---- Slow clients ---------------------------------------------------------------------------- */
@@ -305,7 +317,7 @@ static void bench(const char *program, const char *store, size_t rows, size_t la
     double began = now();
     pid_t pid = serve(url, sizeof url, program, store);
     printf("{\"rows\": %zu, \"bag\": %d, \"labels\": %zu, \"store\": \"%.6s\", "
-           "\"start_seconds\": %.3f, \"round_seconds\": [",
+           "\"start_seconds\": %.3f, \"rounds\": [",
            rows, (int)BAG, labels, strncmp(store, "postgres", 8) == 0 ? "postgr" : "sqlite",
            now() - began);
     http_options http = {.token = secret, .ca = "cert.pem", .patience = 5};
@@ -316,7 +328,7 @@ static void bench(const char *program, const char *store, size_t rows, size_t la
     pboost_remote_set_rows(remote, id, labels);
     pboost_oracle oracle = pboost_remote_interface(remote);
     for (size_t round = 0; (round + 1) * rows <= labels && round < 5; round++)
-        printf("%s%.3f", round > 0 ? ", " : "", ask_round(&oracle, rows, labels, round));
+        ask_round(&oracle, pid, rows, labels, round);
     pboost_remote_close(remote);
     printf("], \"service_peak_mib\": %ld, \"slow_connections\": %d, \"longest_wait_seconds\": %.3f",
            peak_mib(pid), (int)SLOW, longest_wait(url, &http));

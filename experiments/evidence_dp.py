@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Label differential privacy with and without bags: at which epsilon do answers about bags win?
 
-    experiments/evidence_dp.py FOLDER [--splits 3] [--min-bag 32] [--table NAME]
+    experiments/evidence_dp.py FOLDER [--splits 10] [--min-bag 32] [--least-level 0] [--table NAME]
+        [--lines FILE]
 
 FOLDER is one that fetch_tables.py makes.  Every method protects each label with the same epsilon and fits the same linear
 or logistic model; its share is the part of the gap in test loss between the constant model and the model with all labels
@@ -14,14 +15,16 @@ that it closes (below 0: worse than the constant).  Without bags:
                         of the labels, which is taken as known (in practice a part of epsilon goes to it)
 
 Their ridge is the best of a grid by the test labels, which no one has: chosen with the noisy labels, it often failed.  Ours
-has nothing set but k and epsilon.  Prints a table of medians.
+has nothing set but k and epsilon.  Levels of categories that fewer than --least-level rows have become the base level, for
+every method.  Each split has its own noise.  Prints a table of means and their standard errors.
+FILE keeps one JSON object a table and split: those that it has are not repeated.
 """
 
 import argparse
+import json
 import math
 import warnings
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pandas
@@ -132,12 +135,18 @@ def ours(X, y, epsilon, table, seed, logistic, min_bag):
     return np.append(model.coef_.ravel(), model.intercept_)
 
 
-def shares(table, rows, seed, min_bag):
+def encode(rows, least_level):
+    """Standardised columns and a column of 1."""
+    X = pandas.get_dummies(rows, drop_first=True, dtype=float)
+    X = X.drop(columns=[c for c in X if c not in rows and X[c].sum() < least_level])
+    X = X.fillna(X.mean()).to_numpy()
+    return np.column_stack([(X - X.mean(axis=0)) / X.std(axis=0), np.ones(len(X))])
+
+
+def shares(table, rows, seed, min_bag, least_level):
     """By epsilon and method, in percent."""
     logistic = table.family == "logistic"
-    X = pandas.get_dummies(rows.drop(columns=table.label), drop_first=True, dtype=float)
-    X = X.fillna(X.mean()).to_numpy()
-    X = np.column_stack([(X - X.mean(axis=0)) / X.std(axis=0), np.ones(len(X))])
+    X = encode(rows.drop(columns=table.label), least_level)
     y = rows[table.label].to_numpy(dtype=float)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
@@ -160,23 +169,46 @@ def shares(table, rows, seed, min_bag):
     return out
 
 
+def measure(name, table, folder, splits, setting, path):
+    """The shares of each split, by "method, epsilon"; `path` keeps them, if there is one."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path and path.exists() else []
+    kept = {(line["table"], *line["setting"], line["split"]): line["shares"] for line in lines}
+    rows = pandas.read_csv(folder / table.file)
+    for split in range(1, splits + 1):
+        if (found := kept.get((name, *setting, split))) is None:
+            found = {f"{method}, {e:g}": share for (method, e), share in shares(table, rows, split, *setting).items()}
+            if path:
+                with open(path, "a", encoding="utf-8") as file:
+                    line = {"table": name, "setting": setting, "split": split, "shares": found}
+                    file.write(json.dumps(line) + "\n")
+        yield found
+
+
+def cell(values):
+    """Mean and standard error, in percent."""
+    return f"{np.mean(values):.0f} ± {np.std(values, ddof=1) / math.sqrt(len(values)):.1f} %"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=10, help="2 or more")
     parser.add_argument("--min-bag", type=int, default=32)
+    parser.add_argument("--least-level", type=int, default=0)
     parser.add_argument("--table", action="append")
+    parser.add_argument("--lines", type=Path)
     a = parser.parse_args()
+    if a.splits < 2:
+        parser.error(f"--splits is {a.splits}; a standard error needs 2 or more")
     warnings.simplefilter("ignore")
     tables = read_spec(a.folder)
     print("| table | method | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |\n|---|---|" + "---|" * len(EPSILONS))
     for name in a.table or ("california", "adult"):
         if name not in tables or tables[name].family == "poisson":
             parser.error(f"{a.folder}/spec has no linear or logistic table '{name}', but {', '.join(tables)}")
-        rows = pandas.read_csv(a.folder / tables[name].file)
-        found = [shares(tables[name], rows, seed, a.min_bag) for seed in range(1, a.splits + 1)]
-        for method in dict.fromkeys(m for m, _ in found[0]):
-            cells = [f"{median(f[method, e] for f in found):.0f} %" for e in EPSILONS]
+        found = list(measure(name, tables[name], a.folder, a.splits, (a.min_bag, a.least_level), a.lines))
+        for method in dict.fromkeys(key.rpartition(", ")[0] for key in found[0]):
+            cells = [cell([f[f"{method}, {e:g}"] for f in found]) for e in EPSILONS]
             print(f"| {name} | {method} | " + " | ".join(cells) + " |", flush=True)
 
 

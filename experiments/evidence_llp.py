@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Given bags, side by side with published methods, on the tables, bags and splits of two public repositories.
 
-    experiments/evidence_llp.py REPOSITORY [--executions 5] [--models glm,smooth,trees] [--lines FILE]
+    experiments/evidence_llp.py REPOSITORY [--executions 5] [--models glm,smooth,trees] [--only "5 bags"] [--lines FILE]
 
 REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation (Adult with 52 bag assignments; test accuracy and F1
 of eight methods) or of gaabrielfranco/llp-variants-kdd (Adult, Census and credit default with four assignments each; test
 accuracy of two methods).  Their methods were tuned by their authors; the seeds of the splits are read from their
 scripts, and features are scaled to [-1, 1] as there.  Ours is PriorBoostClassifier with nothing set, and the same model
-with threshold="prevalence"; other models of --models have the first threshold only.  Prints the tables of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has
-are not repeated.  Needs pandas and pyarrow.
+with threshold="prevalence"; --models adds others.  --only takes the kinds of bags that have this text.  Prints the tables
+of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not repeated.  Needs pandas and pyarrow.
 """
 
 import argparse
@@ -33,7 +33,8 @@ PEERS = (Peer("run_experiments.py", "llp-benchmark-experiment-results.parquet"),
 TABLES = ("adult", "census-kdd-balanced", "default-credit-card")
 METHODS = {"lmm": "LMM", "mm": "MM", "amm": "AMM", "llp-vat": "LLP-VAT", "mixbag": "MixBag", "dllp": "DLLP",
            "llpfc": "LLPFC", "kdd-lr": "EM"}
-OURS, OURS_SHARE = "ours", "ours, threshold=\"prevalence\""
+OURS, BY_PREVALENCE = "ours", ", threshold=\"prevalence\""
+OURS_SHARE = OURS + BY_PREVALENCE
 ALL_LABELS = "logistic regression, all labels"
 
 
@@ -47,6 +48,11 @@ def kind_of(assignment):
     table, variant, size = re.match(r"(.*)-(naive|simple|intermediate|hard)-(\d+bags|small|large|)", assignment).groups()
     return f"{table}, {variant}, " + {"small": "5 bags", "large": "10 bags", "": "20 to 30 bags"}.get(
         size, size.replace("bags", " bags"))
+
+
+def kind_of_table(name):
+    """The same; of a table itself its name."""
+    return name if name in TABLES else kind_of(name)
 
 
 def find_assignments(repository):
@@ -65,7 +71,8 @@ def read(repository, name):
 
 
 def scores(truth, share, limit):
-    return {"accuracy": accuracy_score(truth, share > limit), "f1": f1_score(truth, share > limit)}
+    return {"accuracy": accuracy_score(truth, share > limit), "f1": f1_score(truth, share > limit),
+            "positive": float(np.mean(share > limit))}
 
 
 def name_of(model):
@@ -74,22 +81,23 @@ def name_of(model):
 
 
 def measure(model, X, y, test, truth, bag):
-    """Our scores for one assignment and split; of the default model with both thresholds."""
+    """Our scores for one assignment and split, with both thresholds."""
     answers = pandas.DataFrame({"bag": bag, "y": y}).groupby("bag").y.agg(["count", "mean"]).reset_index()
     model.fit(X, bag=bag, answers=answers)
     share = model.predict_proba(test)[:, 1]
     name = name_of(model.model)
     lines = {name: scores(truth, share, 0.5)}
     lines[name]["auc"] = roc_auc_score(truth, share)
-    if name == OURS:
-        lines[OURS_SHARE] = scores(truth, share, model.threshold_)
+    lines[name + BY_PREVALENCE] = scores(truth, share, model.threshold_)
     return lines
 
 
-def fit_all(repository, peer, executions, models, kept):
+def fit_all(repository, peer, executions, models, only, kept):
     """Measure what is missing of `kept`, (execution, assignment, method)."""
     for execution, seed in enumerate(read_seeds(repository, peer)[:executions]):
         for name in find_assignments(repository):
+            if only not in kind_of(name):
+                continue
             missing = [model for model in models if (execution, name, name_of(model)) not in kept]
             if not missing:
                 continue
@@ -164,15 +172,25 @@ def print_tables(all_lines):
 
 def print_models(lines):
     """Our models by kind of bags, where there are several."""
-    models = [m for m in dict.fromkeys(lines.method) if m == OURS or m.startswith(f"{OURS}, model")]
+    models = [m for m in dict.fromkeys(lines.method) if m.startswith(OURS) and BY_PREVALENCE not in m]
     if len(models) < 2:
         return
     print("\n| bags | " + " | ".join(models) + " |\n|---" + "|---" * len(models) + "|")
-    kinds = lines.assignment.map(lambda name: name if name in TABLES else kind_of(name))
+    kinds = lines.assignment.map(kind_of_table)
     means = lines.groupby([kinds, lines.method])[["accuracy", "f1"]].mean()
     for kind in dict.fromkeys(sorted(set(kinds) - set(TABLES))):
         rows = [means.loc[(kind, model)] for model in models]
         print(f"| {kind} | " + " | ".join(f"{row.accuracy:.3f}, {row.f1:.3f}" for row in rows) + " |")
+
+
+def print_thresholds(lines):
+    """Why F1 depends on the threshold: how well rows are ranked, and how many are predicted to be positive."""
+    if "positive" not in lines or lines.positive.isna().any():
+        return
+    print(f"\n| bags | AUC | predicted positive | with {OURS_SHARE.partition(', ')[2]} |\n|---|---|---|---|")
+    for kind, some in lines[is_ours(lines.method)].groupby(lines.assignment.map(kind_of_table)):
+        means = some.groupby("method")[["auc", "positive"]].mean()
+        print(f"| {kind} | {means.auc[OURS]:.3f} | {means.positive[OURS]:.1%} | {means.positive[OURS_SHARE]:.1%} |")
 
 
 def main():
@@ -180,6 +198,7 @@ def main():
     parser.add_argument("repository", type=Path)
     parser.add_argument("--executions", type=int, default=5)
     parser.add_argument("--models", default="glm", help="of --model, with commas; glm is always one of them")
+    parser.add_argument("--only", default="", help="kinds of bags that have this text, such as 'intermediate, 5 bags'")
     parser.add_argument("--lines", type=Path)
     a = parser.parse_args()
     peer = next((p for p in PEERS if (a.repository / p.script).exists()), None)
@@ -191,15 +210,16 @@ def main():
     if a.lines and a.lines.exists():
         lines = [json.loads(line) for line in a.lines.read_text(encoding="utf-8").splitlines()]
     kept = {(line["execution"], line["assignment"], line["method"]) for line in lines}
-    for execution, assignment, method, values in fit_all(a.repository, peer, a.executions, models, kept):
+    for execution, assignment, method, values in fit_all(a.repository, peer, a.executions, models, a.only, kept):
         lines.append({"execution": execution, "assignment": assignment, "method": method, **values})
         if a.lines:
             with open(a.lines, "a", encoding="utf-8") as file:
                 file.write(json.dumps(lines[-1]) + "\n")
     wanted = pandas.DataFrame(lines)
-    wanted = wanted[wanted.execution < a.executions]
+    wanted = wanted[(wanted.execution < a.executions) & wanted.assignment.map(lambda n: n in TABLES or a.only in kind_of(n))]
     print_tables(pandas.concat([wanted, read_published(a.repository, peer, a.executions, set(wanted.assignment))]))
     print_models(wanted)
+    print_thresholds(wanted)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Given bags: methods of llp-learn (PyPI), run here, beside ours and what their authors published.
+"""Given bags: methods of others, run here, beside ours and what their authors published.
 
-    experiments/evidence_llp_learn.py REPOSITORY [--methods EM,DLLP,LLP-VAT] [--only "10 bags"] [--lines FILE]
+    experiments/evidence_llp_learn.py REPOSITORY [--methods EM,DLLP,LLP-VAT,MM,LMM,AMM] [--mean-map FOLDER]
+        [--only "10 bags"] [--lines FILE]
 
 REPOSITORY is a checkout of gaabrielfranco/complex-llp-evaluation; see evidence_llp.py.  One assignment of each kind of
 bags (of those whose name has the text of --only), execution 0, the same rows, bags and scaling.  The settings are those
-of the repository's own script, except for the one that it tunes by cross-validation: C is chosen here by the error of
-the proportions of the training bags, which is cheaper, and the learning rate is 0.001.  Prints a table of docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has
-are not repeated.  Needs what evidence_llp.py needs, and llp-learn; its networks need torch and torchvision.
+of the repository's own script, except for those that it tunes by cross-validation: they are chosen here, among fewer, by
+the error of the proportions of the training bags, which is cheaper; the learning rate is 0.001.  Prints a table of
+docs/evidence.md.  FILE keeps one JSON object a fit: fits that it has are not repeated.  Needs what evidence_llp.py needs.
+EM and the networks need llp-learn, the networks torch and torchvision too.  MM, LMM and AMM are R programs: FOLDER is a
+checkout of giorgiop/almostnolabel, and Rscript needs its packages doMC, Matrix, data.table and FNN.
 """
 
 import argparse
 import json
+import subprocess
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -48,8 +53,52 @@ def make_vat(seed, rate):
     return LLPVAT(lr=rate, random_state=seed, xi=1e-6, eps=6.0, ip=1, **NETWORK)
 
 
+class MeanMap:
+    """A method of almostnolabel; it has no intercept, as in the repository's script."""
+
+    # Reads proportion, bag and features of each row by column; prints the weights.
+    PROGRAM = """
+        a <- commandArgs(TRUE)
+        for (name in c("mean.map.R", "laplacian.mean.map.R", "alternating.mean.map.R")) source(file.path(a[1], name))
+        rows <- as.integer(a[3])
+        data <- as.data.frame(matrix(readBin(a[2], "double", file.size(a[2]) / 8), nrow=rows))
+        names(data)[1:2] <- c("label", "bag")
+        lambda <- as.numeric(a[5]); gamma <- as.numeric(a[6])
+        graph <- if (a[4] != "MM") laplacian("G,s", data, length(unique(data$bag)), 1)
+        weights <- switch(a[4], MM=mean.map(data, lambda), LMM=laplacian.mean.map(data, graph, lambda, gamma),
+                          AMM=alternating.mean.map(data, graph, TRUE, lambda, gamma, NULL, "LMM", 30)$theta)
+        cat(format(weights, digits=17), sep="\\n")
+    """
+    folder = None  # of almostnolabel
+
+    def __init__(self, method, setting):
+        self.arguments = [method, *map(str, setting)]
+
+    def fit(self, X, bag, share):
+        """Hand the rows to R in a file."""
+        with tempfile.NamedTemporaryFile() as file:
+            np.column_stack([share[bag], bag, X]).astype(np.float64).T.tofile(file.name)
+            done = subprocess.run(["Rscript", "-e", self.PROGRAM, str(self.folder), file.name, str(len(X)), *self.arguments],
+                                  capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"Rscript, {' '.join(self.arguments)}: {done.stderr}")
+        self.weights = np.array(done.stdout.split()[-X.shape[1]:], dtype=float)
+
+    def predict(self, X):
+        """1 where the score is positive, and -1."""
+        return np.where(X @ self.weights >= 0, 1, -1)
+
+
+def make_mean_map(method):
+    """Mean map, with a graph of bags (LMM) or alternating (AMM); a setting is the ridge and the weight of the graph."""
+    return lambda _, setting: MeanMap(method, setting)
+
+
 # What makes a method, and the settings among which one is chosen.
-METHODS = {"EM": (make_em, (0.01, 1, 100)), "DLLP": (make_dllp, (0.001,)), "LLP-VAT": (make_vat, (0.001,))}
+METHODS = {"EM": (make_em, (0.01, 1, 100)), "DLLP": (make_dllp, (0.001,)), "LLP-VAT": (make_vat, (0.001,)),
+           "MM": (make_mean_map("MM"), ((1, 0), (10, 0), (100, 0))),
+           "LMM": (make_mean_map("LMM"), ((1, 0.01), (1, 1), (10, 0.01), (10, 1))),
+           "AMM": (make_mean_map("AMM"), ((10, 0.01),))}
 
 
 def one_of_each_kind(repository, only):
@@ -115,10 +164,14 @@ def main():
     parser.add_argument("--methods", default="EM")
     parser.add_argument("--only", default="", help="kinds of bags that have this text, such as '10 bags'")
     parser.add_argument("--lines", type=Path)
+    parser.add_argument("--mean-map", type=Path, help="a checkout of giorgiop/almostnolabel, for MM, LMM and AMM")
     a = parser.parse_args()
     methods = a.methods.split(",")
     if unknown := [m for m in methods if m not in METHODS]:
         parser.error(f"--methods has {unknown[0]!r}; it must be of {', '.join(METHODS)}")
+    MeanMap.folder = a.mean_map
+    if a.mean_map is None and set(methods) & {"MM", "LMM", "AMM"}:
+        parser.error("MM, LMM and AMM need --mean-map FOLDER")
     warnings.simplefilter("ignore")
     lines = []
     if a.lines and a.lines.exists():

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Sums by key that share rows: a logistic model of Adult from label sums by one feature and by two.
 
-    experiments/evidence_sums.py FOLDER [--seeds 3]
+    experiments/evidence_sums.py FOLDER [--seeds 5]
 
 FOLDER has UCI's adult.data and adult.test.  The setting is that of the notebook RunOnBankingDataset of
 criteo-research/ad_click_prediction_from_aggregated_data, which fits Adult: every feature is a category, numbers are
 cut into ten stretches of equal width, and the score is the share of the entropy of the test labels that a model
 explains.  With noise, each sum has Laplace noise of scale (number of tables) / epsilon, because a label is in one sum
-of each table; the counts are exact, because the rows are known.  Prints a table of docs/evidence.md.  Needs pandas.
+of each table; the counts are exact, because the rows are known.  Prints a table of docs/evidence.md: means over draws of
+the noise and their standard errors.  Needs pandas.
 """
 
 import argparse
@@ -93,7 +94,7 @@ def measure(rows, y, test, truth, epsilon, seed):
     one = [[k] for k in rows]
     two = one + [list(p) for p in itertools.combinations(PAIRED, 2)]
     lines = sums_by(rows, y, one, epsilon, rng)
-    both = sums_by(rows, y, two, None, rng) if epsilon is None else None
+    both = sums_by(rows, y, two, epsilon, rng)
     dummies = pandas.get_dummies(pandas.concat([rows, test])).to_numpy(dtype=float)
     design, beyond = dummies[: len(rows)], dummies[len(rows):]
     columns = [(k, level) for k in rows for level in sorted(rows[k].unique())]
@@ -104,8 +105,6 @@ def measure(rows, y, test, truth, epsilon, seed):
            "naive Bayes, by one": explained(truth, naive_bayes(lines, test, len(y), y.sum()))}
     for name, given, labels in (("ours, by one", lines, None), ("ours, by one and two", both, None),
                                 (f"ours, by one and {LABELLED:,} labels", lines, some)):
-        if given is None:
-            continue
         model = pb.PriorBoostClassifier().fit(rows, labels, sums=given)
         out[name] = explained(truth, model.predict_proba(test)[:, 1])
     if epsilon is None:
@@ -118,12 +117,20 @@ def measure(rows, y, test, truth, epsilon, seed):
     return out
 
 
+def cell(scores):
+    """The mean, and of several its standard error."""
+    error = f" ± {np.std(scores, ddof=1) / np.sqrt(len(scores)):.3f}" if len(scores) > 1 else ""
+    return f"{np.mean(scores):.3f}{error}" if scores else ""
+
+
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5, help="draws of the noise, 2 or more")
     a = parser.parse_args()
+    if a.seeds < 2:
+        parser.error(f"--seeds is {a.seeds}; a standard error needs 2 or more")
     warnings.simplefilter("ignore")
     (rows, y), (test, truth) = read(a.folder / "adult.data"), read(a.folder / "adult.test")
     rows, test = cut(rows, test)
@@ -132,10 +139,10 @@ def main():
         runs = [measure(rows, y, test, truth, epsilon, s) for s in range(a.seeds if epsilon else 1)]
         print(f"epsilon {epsilon}: {runs}", file=sys.stderr, flush=True)
         for method in runs[0]:
-            table.setdefault(method, {})[epsilon] = np.median([run[method] for run in runs])
+            table.setdefault(method, {})[epsilon] = [run[method] for run in runs]
     print("| method | no noise | " + " | ".join(f"ε = {e:g}" for e in EPSILONS[1:]) + " |\n|---" + "|---" * len(EPSILONS) + "|")
-    for method, by_noise in sorted(table.items(), key=lambda item: -item[1][None]):
-        print(f"| {method} | " + " | ".join(f"{by_noise[e]:.3f}" if e in by_noise else "" for e in EPSILONS) + " |")
+    for method, by_noise in sorted(table.items(), key=lambda item: -item[1][None][0]):
+        print(f"| {method} | " + " | ".join(cell(by_noise.get(e, [])) for e in EPSILONS) + " |")
 
 
 if __name__ == "__main__":

@@ -90,7 +90,11 @@ typedef struct pboost_cancel {
 
 /* ---- Data ------------------------------------------------------------------------------------ */
 
-typedef enum pboost_type { PBOOST_F64, PBOOST_F32 } pboost_type;
+typedef enum pboost_type {
+    PBOOST_F64,
+    PBOOST_F32,
+    PBOOST_CURVED /* data is a pboost_curved (smooth.h); strides are not used */
+} pboost_type;
 
 /* A borrowed matrix; strides count elements. */
 typedef struct pboost_matrix {

@@ -268,7 +268,7 @@ typedef struct pboost_feature {
     double lower, upper;
     bool other;         /* values that are no level share one more column, "city=(other)" */
     unsigned date;      /* pboost_date_part bits; 0: no date */
-    pboost_curve curve; /* of a number, after fill and limits; n_knots 0: none */
+    pboost_curve curve; /* of its first column, a number; n_knots 0: none */
 } pboost_feature;
 
 typedef struct pboost_encoding {
@@ -306,10 +306,10 @@ pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *ta
 pboost_status pboost_encoding_winsorize(pboost_encoding *encoding, const pboost_table *table,
                                         double z, pboost_error *err);
 
-/* Gives every number feature a curve of at most `columns` columns (4 to PBOOST_CURVE_COLUMNS; 0:
- * about 200 for all features together), made from the table; call it after
- * pboost_encoding_winsorize.  A number with fewer than 8 different values stays a straight line.
- * After a failure the encoding is as it was. */
+/* Gives every number feature, and every date that has days or years, a curve of at most `columns`
+ * columns (4 to PBOOST_CURVE_COLUMNS; 0: about 200 for all features together), made from the table;
+ * call it after pboost_encoding_winsorize.  A number with fewer than 8 different values stays a
+ * straight line. After a failure the encoding is as it was. */
 pboost_status pboost_encoding_curve(pboost_encoding *encoding, const pboost_table *table,
                                     size_t columns, int threads, pboost_error *err);
 
@@ -325,6 +325,14 @@ typedef struct pboost_unseen {
 pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
                                     const pboost_encoding *encoding, const pboost_table *table,
                                     pboost_error *err);
+/* The same without the last n_curves columns, which pboost_encoding_bends says how to compute: with
+ * x and them a pboost_curved has all columns. */
+pboost_status pboost_encoding_apply_straight(double *x, pboost_unseen *unseen,
+                                             const pboost_encoding *encoding,
+                                             const pboost_table *table, pboost_error *err);
+/* The curves, in the order of their columns, and which column each is a function of.  bend has room
+ * for n_features; returns how many there are.  They are the encoding's. */
+size_t pboost_encoding_bends(pboost_bend *bend, const pboost_encoding *encoding);
 
 /* ---- Columns for trees ----------------------------------------------------------------------- */
 
@@ -356,6 +364,11 @@ typedef struct pboost_sources {
 pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
                                   const pboost_encoding *encoding, const pboost_table *table,
                                   pboost_error *err);
+/* Makes the columns independent of the table, which may then be freed: those whose cells are all in
+ * x (rows by cols, as pboost_encoding_apply or _apply_straight made it) refer to x, and the others,
+ * such as those with missing cells, become copies. */
+pboost_status pboost_sources_own(pboost_sources *sources, const pboost_encoding *encoding,
+                                 const double *x, size_t cols, pboost_error *err);
 /* Rows row[0 .. n) of other columns, copied. */
 pboost_status pboost_sources_gather(pboost_sources *out, const pboost_columns *columns,
                                     const size_t *row, size_t n, pboost_error *err);

@@ -36,6 +36,25 @@ pboost_status pboost_curve_learn(pboost_curve *out, const double *number, ptrdif
 void pboost_curve_apply(double *x, ptrdiff_t row_stride, const pboost_curve *curve,
                         const double *number, ptrdiff_t stride, size_t n);
 
+/* ---- Columns that are computed when they are read -------------------------------------------- */
+
+/* The curve of a column of x. */
+typedef struct pboost_bend {
+    size_t column;
+    const pboost_curve *curve;
+} pboost_bend;
+
+/* The columns of x, and after them the functions of the curves.  It needs the memory of x alone,
+ * where an array of these columns would need up to nine times that. */
+typedef struct pboost_curved {
+    pboost_matrix x; /* of doubles or floats */
+    size_t n;
+    const pboost_bend *bend;
+} pboost_curved;
+
+/* Such a matrix, for fits and predictions; all is borrowed. */
+pboost_matrix pboost_matrix_curved(const pboost_curved *curved);
+
 PBOOST_END
 
 #endif

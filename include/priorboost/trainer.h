@@ -85,6 +85,11 @@ pboost_status pboost_answers_append_vectors(pboost_answers *answers, const pboos
                                             size_t width, const double *mean,
                                             const double *noise_variance, pboost_error *err);
 
+/* A log of one number of each answer, such as that of a label column, with the same rounds and
+ * bags: for a fit that takes one number.  *out is freed with pboost_answers_free. */
+pboost_status pboost_answers_number(pboost_answers **out, const pboost_answers *answers,
+                                    size_t number, pboost_error *err);
+
 /* What is in the log, borrowed until the next round is added; bags are not to be freed. */
 pboost_bags pboost_answers_bags(const pboost_answers *answers);
 size_t pboost_answers_rounds(const pboost_answers *answers);

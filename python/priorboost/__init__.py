@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .planner import Plan, PlanCost, PlanPoint, plan, plan_costs
     from .plots import plot_calibration, plot_coefficients, plot_plan
     from .remote import RemoteOracle
+    from .several import PriorBoostMultiOutput
     from .sklearn import PriorBoostClassifier, PriorBoostPoissonRegressor, PriorBoostRegressor
     from .sums import GivenSums
     from .torch_loss import bag_loss
@@ -46,6 +47,7 @@ __all__ = [
     "PlanPoint",
     "PriorBoost",
     "PriorBoostClassifier",
+    "PriorBoostMultiOutput",
     "PriorBoostPoissonRegressor",
     "PriorBoostRegressor",
     "PrivacyError",
@@ -82,6 +84,7 @@ _NAMES = {
     "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
     "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
     "remote": ("RemoteOracle",),
+    "several": ("PriorBoostMultiOutput",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),
     "sums": ("GivenSums",),
     "torch_loss": ("bag_loss",),

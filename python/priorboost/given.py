@@ -131,6 +131,76 @@ def _check_size(bag: str, count: float | None, size: int, rows: str) -> None:
         )
 
 
+class ClassAnswers:
+    """Answers with a column for each class: counts whose sum is ``count``, or proportions.
+
+    Columns other than those of the bag, ``count`` and ``noise_variance`` are classes, and the first
+    is the base.  The mean of a bag becomes the row of its class proportions.
+    """
+
+    def __init__(self, answers: Any, bag_column: str) -> None:
+        self.answers = answers
+        known = {_key(answers, bag_column), "count", "noise_variance"}
+        self.names = [name for name in _columns(answers) if name not in known]
+        self.columns = ["mean"]  # what match_answers looks at
+
+    @classmethod
+    def read(cls, answers: Any, bag_column: str) -> ClassAnswers | None:
+        """Return answers of classes; None: they are those of numbers."""
+        if not hasattr(answers, "columns") or {"mean", "sum"} & set(_columns(answers)):
+            return None
+        given = cls(answers, bag_column)
+        return given if len(given.names) >= 3 else None
+
+    def shares(self, names: list[str], bag_column: str) -> Array:
+        """Return the proportions of the classes, by bag in the order of these names."""
+        count, noise = _column(self.answers, "count"), _column(self.answers, "noise_variance")
+        listed: Any = [_column(self.answers, name) for name in self.names]
+        values: Array = np.column_stack(listed)
+        number = {name: b for b, name in enumerate(names)}
+        out = np.zeros((len(names), len(self.names)))
+        bags = np.asarray(self.answers[_key(self.answers, bag_column)]).tolist()
+        assert count is not None  # match_answers has looked
+        for i, name in enumerate(bags):
+            bag, row, total = name_text(name, "bag"), values[i], float(values[i].sum())
+            noisy = noise is not None and noise[i] > 0
+            counts = abs(total - count[i]) < abs(total - 1.0) or count[i] == 1.0
+            whole = count[i] if counts else 1.0
+            if not noisy and (row < 0).any():
+                raise ValueError(f"bag '{bag}' has {row.min():g} of a class; it must be at least 0")
+            if not noisy and abs(total - whole) > 1e-6 * whole:
+                raise ValueError(
+                    f"the classes of bag '{bag}' have sum {total:.17g}; it must be the count, "
+                    f"{count[i]:g}, or, for proportions, 1"
+                )
+            out[number[bag]] = row / whole
+        return out
+
+    def as_means(self, bag_column: str) -> dict[str, Any]:
+        """Return a table without classes, for the checks that all answers have."""
+        count = _column(self.answers, "count")
+        if count is None:
+            raise ValueError("answers of classes need a column 'count': the rows of each bag")
+        key = _key(self.answers, bag_column)
+        noise = _column(self.answers, "noise_variance") or [0.0] * len(count)
+        return _Plain(
+            {
+                "bag": np.asarray(self.answers[key]),
+                "count": count,
+                "mean": [0.0] * len(count),
+                "noise_variance": noise,
+            }
+        )
+
+
+class _Plain(dict[str, Any]):
+    """A table of few columns."""
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self)
+
+
 def match_answers(
     answers: Any,
     names: list[str],
@@ -196,7 +266,11 @@ class GivenAnswers:
 
     def append(self, bags: Bags, mean: Array, noise: Array) -> None:
         """Add more bags, which may share rows with others."""
-        _check(lib.answers_append, self.log, bags._borrow(), address(mean), address(noise))
+        if mean.ndim == 1:
+            _check(lib.answers_append, self.log, bags._borrow(), address(mean), address(noise))
+            return
+        at = address(mean), address(noise)
+        _check(lib.answers_append_vectors, self.log, bags._borrow(), mean.shape[1], *at)
 
     def __enter__(self) -> ctypes.c_void_p:
         return self.log

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -100,6 +100,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
     """A generalised linear model from the mean labels of bags."""
 
     round_answers = False  # a classifier's parameter
+    _answers: ClassVar[tuple[str, ...]] = ("mean",)  # what a fit can take
 
     def fit(
         self,
@@ -378,7 +379,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         run = describe_run(self, oracle, seed, table.ids, table.keys, table.given)
         table = table.take(oracle._choose_rows(table.ids, run))
         by_unit = table.unit is not None
-        interface = oracle._connect(table.X.shape[0], table.ids, relay, run, by_unit)
+        interface = oracle._connect(table.X.shape[0], table.ids, relay, run, by_unit, self._answers)
         simulated = getattr(oracle, "simulated", False)  # a service has noise of its own
         return self._train(table, interface, relay, simulated)
 
@@ -422,6 +423,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 given = table.straight, table.offset, rules, fit, settings, fixed, relay
                 pilot = Automatic(*given, self._has_trees())
                 revise = pilot.revise
+            getattr(interface, "planned", lambda _: None)(settings.bag_size)
             fit_trees = self._fit_trees if table.sources is not None else None
             result = train_glm(
                 table, fit, interface, settings, relay, self.verbose, revise, fit_trees

@@ -173,6 +173,39 @@ def rules_of(
     )
 
 
+ANSWERS = {"mean": 0, "classes": 1, "columns": 2}
+MECHANISMS = {"laplace": 0, "gaussian": 1}
+
+
+def vector_rules(
+    min_bag: Any,
+    epsilon: Any,
+    kind: str,
+    width: int,
+    columns: Any = (),
+    mechanism: str = "laplace",
+    delta: str | None = None,
+    rho: str | None = None,
+) -> _library.Rules:
+    """Return the rules of answers of several numbers.
+
+    Columns: lower, upper, step and share of each label column; none: they have no bounds.
+    """
+    rules = _library.Rules(_RULES_SIZE, count_of(min_bag, "min_bag"))
+    rules.epsilon = _library.Rational(*epsilon_of(epsilon))
+    rules.answer, rules.width = ANSWERS[kind], width
+    rules.mechanism = MECHANISMS[mechanism]
+    if delta is not None and rho is not None:
+        rules.delta, rules.rho = (
+            _library.Rational(*map(int, fraction.split("/"))) for fraction in (delta, rho)
+        )
+    if columns:
+        lent = (_library.LabelColumn * len(columns))(*[_library.LabelColumn(*c) for c in columns])
+        rules.bounded, rules.columns = True, ctypes.addressof(lent)
+        rules.lent = lent  # lives as long as they do
+    return rules
+
+
 def l2_of(l2: float | str | None) -> _library.L2:
     """Return the penalty as the library has it: automatic, fixed or by cross-validation."""
     if l2 is None:

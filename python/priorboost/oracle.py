@@ -62,6 +62,7 @@ class Oracle:
     step: float | None = None
     round_answers: bool = False
     simulated: bool = False  # the noise follows from a seed
+    names: tuple[str, ...] | None = None  # of the classes or label columns, where there are several
 
     def ask(self, round: int, bags: Bags) -> npt.ArrayLike:
         """Return the (noisy) mean label of each bag; all bags are answered or none.
@@ -100,20 +101,22 @@ class Oracle:
         relay: Relay,
         run: dict[str, Any],
         by_unit: bool = False,
+        kinds: tuple[str, ...] = ("mean",),
     ) -> _library.Oracle:
         """Return the interface for C; it lives as long as this object and the relay.
 
         Run: what the questions depend on.  By unit: the rows were chosen so that no two are about
-        the same.
+        the same.  Kinds: what the answers may be; others are refused before anything is asked.
         """
-        rules = rules_of(self.min_bag, self.epsilon, self.bounds, self.step, self.round_answers)
+        rules = self._rules()
         _check(lib.rules_check, rules)
+        by_bag = () if rules.width == 1 else (rules.width,)
 
         def answer(_: Any, round: int, bags: Any, out: Any, __: Any) -> int:
             def work() -> None:
                 question = borrowed_bags(bags)
                 answers = np.asarray(self.ask(round, question), dtype=np.float64)
-                if answers.shape != (len(question),):
+                if answers.shape != (len(question), *by_bag):
                     raise ValueError(
                         f"the oracle gave answers of shape {answers.shape} "
                         f"to a question about {len(question)} bags"
@@ -123,8 +126,11 @@ class Oracle:
             return relay.status(work)
 
         interface = _library.Oracle(rules, None, _library.AskFunction(answer))
-        interface.recall = self._recall
+        interface.recall, interface.names, interface.lent = self._recall, self.names, rules
         return interface
+
+    def _rules(self) -> _library.Rules:
+        return rules_of(self.min_bag, self.epsilon, self.bounds, self.step, self.round_answers)
 
 
 class InMemoryOracle(Oracle):
@@ -215,6 +221,7 @@ class InMemoryOracle(Oracle):
         relay: Relay,
         run: dict[str, Any],
         by_unit: bool = False,
+        kinds: tuple[str, ...] = ("mean",),
     ) -> _library.Oracle:
         if n_rows != self.n_rows:
             raise ValueError(f"X has {n_rows} rows, but the oracle has {self.n_rows} labels")

@@ -13,7 +13,6 @@ import contextlib
 import hashlib
 import http.client
 import json
-import math
 import os
 import random
 import socket
@@ -34,11 +33,13 @@ from .checkpoint import Checkpoint, Question
 from .data import Array, id_texts
 from .errors import OracleError, PrivacyError
 from .heads import keep_head, read_head, read_token
+from .options import vector_rules
 from .oracle import Oracle
 from .relay import Relay
 
 __all__ = ["RemoteOracle"]
 
+_PLURAL = {"mean": "means", "classes": "classes", "columns": "columns"}
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _MOST_ROWS = 100_000  # whose availability is asked about at once: ids have at most 255 bytes
 # Refusals by a rule of the label holder.
@@ -143,6 +144,14 @@ class RemoteOracle:
         with _as_agreed():
             return dict(config.get("sheet") or {})
 
+    def label_names(self) -> list[str]:
+        """Return the names of the classes or of the label columns; none for numbers."""
+        with _Session(self) as session:
+            config = session.send("/v1/config")
+        with _as_agreed():
+            named = config.get("columns") or config.get("classes") or []
+            return [str(item["name"] if isinstance(item, dict) else item) for item in named]
+
     def rows_left(self) -> int | None:
         """Return how many rows the token may still ask about; None: there is no limit."""
         with _Session(self) as session:
@@ -164,14 +173,21 @@ class RemoteOracle:
         relay: Relay,
         run: dict[str, Any],
         by_unit: bool = False,
+        kinds: tuple[str, ...] = ("mean",),
     ) -> _library.Oracle:
+        return self._open(ids, run, by_unit, kinds)._connect(n_rows, ids, relay, run)
+
+    def _open(
+        self, ids: list[str] | None, run: dict[str, Any], by_unit: bool, kinds: tuple[str, ...]
+    ) -> _Asker:
+        """Read the rules and begin the checkpoint; answers of other kinds are refused."""
         if ids is None:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
         mode = os.stat(self.token_file).st_mode
         if stat.S_ISREG(mode) and mode & 0o077:
             _warn(f"other users can read {self.token_file}; chmod 600 protects the token")
         with _Session(self) as session:
-            asker = _Asker(self, session.send("/v1/config"), ids)
+            asker = _Asker(self, session.send("/v1/config"), ids, kinds)
             asker.check_quota(session)
         if asker.checkpoint is not None:
             asker.checkpoint.begin(ids, {**run, "rules of the oracle": asker.rules()})
@@ -180,7 +196,7 @@ class RemoteOracle:
                 "the oracle's rows belong to units, and a bag may hold one row of a unit only; "
                 "pass the unit of each row with unit=..."
             )
-        return asker._connect(n_rows, ids, relay, run)
+        return asker
 
 
 def _warn(text: str) -> None:
@@ -197,29 +213,76 @@ def _rows_left(session: _Session) -> int | None:
 class _Asker(Oracle):
     """A remote oracle during one fit: its rules, the rows' ids, the last head seen."""
 
-    def __init__(self, description: RemoteOracle, config: dict[str, Any], ids: list[str]) -> None:
+    def __init__(
+        self,
+        description: RemoteOracle,
+        config: dict[str, Any],
+        ids: list[str],
+        kinds: tuple[str, ...] = ("mean",),
+    ) -> None:
         self.description = description
         self.ids = ids
         self.head = read_head(description.token_file)
         folder = description.checkpoint
         self.checkpoint = None if folder is None else Checkpoint(folder)
-        if config.get("answer", "mean") != "mean":  # before anything is asked
+        self.kind = config.get("answer", "mean")
+        if self.kind not in kinds:  # before anything is asked
             raise OracleError(
-                f"the oracle answers with {config['answer']}, {config.get('width')} numbers a bag; "
-                "this model needs means"
+                f"the oracle answers with {self.kind}, {config.get('width')} numbers a bag; this "
+                f"model needs {' or '.join(_PLURAL[kind] for kind in kinds)}"
             )
         with _as_agreed():
+            self._read_kind(config)
             self.max_body = int(config["max_body"])
             self.min_bag = int(config["min_bag"])
-            self.bounds = (float(config["lower"]), float(config["upper"]))
-            self.step = float(config["step"])
+            if self.kind == "mean":
+                self.bounds = (float(config["lower"]), float(config["upper"]))
+                self.step = float(config["step"])
             self.units = bool(config["units"])
             if config["dp"]:
                 self.epsilon = config.get("epsilon_fraction") or config["epsilon"]
 
+    def _read_kind(self, config: dict[str, Any]) -> None:
+        """Read what answers of several numbers have beside the rules of a mean."""
+        self.width = int(config.get("width", 1))
+        self.mechanism = str(config.get("mechanism", "laplace"))
+        self.delta = config["delta_fraction"] if self.mechanism == "gaussian" else None
+        self.rho = config["rho_fraction"] if self.mechanism == "gaussian" else None
+        self.columns: list[tuple[float, float, float, int]] = []
+        if self.kind == "mean":
+            return
+        listed = config[self.kind]
+        if self.kind == "columns":
+            self.columns = [
+                (float(c["lower"]), float(c["upper"]), float(c["step"]), int(c["share"]))
+                for c in listed
+            ]
+            listed = [c["name"] for c in listed]
+        self.names = tuple(map(str, listed))
+        if len(self.names) != self.width:
+            raise ValueError("names")
+
+    def _rules(self) -> _library.Rules:
+        if self.kind == "mean":
+            return super()._rules()
+        return vector_rules(
+            self.min_bag,
+            self.epsilon,
+            self.kind,
+            self.width,
+            self.columns,
+            self.mechanism,
+            self.delta,
+            self.rho,
+        )
+
     def rules(self) -> list[Any]:
         """Return the rules, as a checkpoint keeps them."""
-        return [self.min_bag, self.epsilon, *(self.bounds or ()), self.step]
+        rules = [self.min_bag, self.epsilon, *(self.bounds or ()), self.step]
+        if self.kind == "mean":  # as earlier versions kept them
+            return rules
+        more = [list(column) for column in self.columns]
+        return [*rules, self.kind, self.width, self.mechanism, self.delta, self.rho, more]
 
     def check_quota(self, session: _Session) -> None:
         """Refuse a training for which the token has too few rows left.
@@ -249,9 +312,9 @@ class _Asker(Oracle):
         rows = [position[text] for bag in bags for text in bag]
         return Bags(rows, np.cumsum([0, *map(len, bags)]))
 
-    def ask(self, round: int, bags: Bags) -> list[float]:
+    def ask(self, round: int, bags: Bags) -> list[Any]:
         questions = self._begin(round, bags)
-        answers: list[float] = []
+        answers: list[Any] = []
         with _Session(self.description) as session:
             for part, question in enumerate(questions):
                 answers.extend(self._ask(session, round, part, question))
@@ -290,23 +353,38 @@ class _Asker(Oracle):
         if question:
             yield question
 
-    def _ask(self, session: _Session, round: int, part: int, bags: Question) -> list[float]:
+    def _numbers(self, answer: dict[str, Any]) -> Any:
+        """Return the mean of a bag, the proportions of its classes, or the means of columns."""
+        if self.kind == "mean":
+            return float(answer["mean"])
+        if self.kind == "classes":
+            numbers = [float(count) / answer["size"] for count in answer["counts"]]
+        else:
+            numbers = [float(mean) for mean in answer["means"]]
+        if len(numbers) != self.width:
+            raise ValueError("width")
+        return numbers
+
+    def _ask(self, session: _Session, round: int, part: int, bags: Question) -> list[Any]:
         content = json.dumps(bags, separators=(",", ":")).encode()
         reply = None if self.checkpoint is None else self.checkpoint.answer(round, part)
         kept, name = reply is not None, hashlib.sha256(content).hexdigest()
         if reply is None:
             request = {"request_id": name, "bags": bags}
+            if self.kind != "mean":
+                request["answer"] = self.kind
             if self.head is not None:
                 request["head"] = self.head
             reply = session.send("/v1/queries", request)
         with _as_agreed():
             sizes = [answer["size"] for answer in reply["answers"]]
-            means = [float(answer["mean"]) for answer in reply["answers"]]
+            means = [self._numbers(answer) for answer in reply["answers"]]
             head, named = str(reply["head"]), reply["request_id"]
         if named != name or sizes != [len(bag) for bag in bags]:
             raise OracleError("the oracle answered about other bags than it was asked about")
-        if not all(map(math.isfinite, means)):
-            raise OracleError(f"the oracle answered {sum(means)}; a mean must be finite")
+        bad = [mean for mean in means if not np.isfinite(mean).all()]
+        if bad:
+            raise OracleError(f"the oracle answered {bad[0]}; a mean must be finite")
         if self.checkpoint is not None and not kept:
             self.checkpoint.keep_answer(round, part, reply)
         if not kept:

@@ -11,7 +11,7 @@ import math
 import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,22 +20,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from .classes import (
+    CLASS_MODELS,
     MOST_CLASS_WEIGHTS,
-    class_rules,
+    fit_given_classes,
     predict_class_interval,
     predict_classes,
     train_classes,
 )
 from .data import Array, class_labels, response
+from .districts import assumptions, stand_for_persons
+from .errors import warn
+from .given import ClassAnswers, GivenAnswers, group_rows, match_answers
 from .glm import PriorBoostGLM
-from .members import predict_members
+from .members import Sources, predict_class_trees, predict_members
 from .models import Model
-from .options import rules_of, seed_of, threads_of
+from .options import rules_of, seed_of, threads_of, vector_rules
 from .oracle import MemoryHandle
 from .parameters import parameters
+from .records import describe_given
 from .relay import Relay
 from .sparse import is_sparse
+from .tables import open_table
 from .training import GLMResult, Table, predict_mean
+
+_SANDWICH = 1  # PBOOST_COVARIANCE_SANDWICH
 
 __all__ = ["PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"]
 
@@ -378,6 +386,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
     """
 
     _family = "logistic"
+    _answers: ClassVar[tuple[str, ...]] = ("mean", "classes")
 
     _: KW_ONLY
     round_answers: bool = False
@@ -396,7 +405,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return len(self.classes_) > 2
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
-        self.classes_, labels = class_labels(y, n_rows, self.model == "glm")
+        self.classes_, labels = class_labels(y, n_rows, self.model in CLASS_MODELS)
         return labels
 
     def _dense_where_needed(self, X: Any) -> Any:
@@ -416,19 +425,62 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         table = table.take(None)
         assert table.labels is not None
         has_seed, seed = seed_of(self.random_state)
-        rules = class_rules(self, len(self.classes_))
+        rules = vector_rules(self.min_bag, self.epsilon, "classes", len(self.classes_))
         keeper = MemoryHandle(table.labels, rules, False, has_seed, seed)
         return train_classes(self, table, keeper.interface, Relay(), has_seed)
 
     def _train(self, table: Table, interface: Any, relay: Relay, simulated: bool) -> Any:
         if interface.rules.width < 3:
             return super()._train(table, interface, relay, simulated)
-        self.classes_ = np.arange(interface.rules.width)
+        names = getattr(interface, "names", None)
+        self.classes_ = np.arange(interface.rules.width) if names is None else np.array(names)
         return train_classes(self, table, interface, relay, simulated)
 
     def _expect_labels(self) -> Array | None:
         self.classes_ = np.array([0, 1])
         return None
+
+    def _fit_given(
+        self,
+        table: Table,
+        bag: Any,
+        answers: Any,
+        column: str,
+        rows: str,
+        sd: Any,
+        effects: bool,
+        scale: Array | None,
+    ) -> Any:
+        given = ClassAnswers.read(answers, column)
+        if given is None:
+            return super()._fit_given(table, bag, answers, column, rows, sd, effects, scale)
+        if is_sparse(table.X):
+            raise ValueError("given counts of classes are for dense X; X is sparse")
+        names, bags = group_rows(bag, table.X.shape[0])
+        plain = given.as_means(column)
+        _, noise, persons = match_answers(plain, names, bags, self._family, "bag", rows)
+        shares = given.shares(names, column)
+        self.classes_ = np.array(given.names)
+        has_seed, seed = seed_of(self.random_state)
+        method, n_rows = self._method(False), len(table.X)
+        doubts: list[str] = []
+        default = "aggregate" if method == "auto" else "event"
+        fit = self._fit_options(self._family, default, False, seed, threads_of(self.n_jobs))
+        if rows != "all":  # as the program: features do not explain all that bags have in common
+            fit.covariance = _SANDWICH
+            part = table, bags, persons, rows, sd, scale, self._family
+            table, bags, doubts = stand_for_persons(*part)
+        for text in doubts:
+            warn(text)
+        variance = np.repeat(noise[:, None], len(given.names), axis=1)
+        with GivenAnswers(bags, shares, np.ascontiguousarray(variance)) as log:
+            result = fit_given_classes(self, table, log, fit, len(given.names))
+        result.history["rows"] = n_rows
+        result.one_row_bags = int((persons == 1).sum())
+        result.doubts, result.assumptions = tuple(doubts), assumptions(rows, sd, self._family)
+        result.method = method
+        result.record = describe_given(int(persons.min()), seed if has_seed else None)
+        return result
 
     def _weigh_classes(self, result: GLMResult, X: Array, table: Table) -> None:
         if self._several:
@@ -514,6 +566,10 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         Of several classes those of each against the base, shape (n_rows, n_classes).
         """
         check_is_fitted(self, "path_")
+        if self._several and self._fitted.members:
+            with np.errstate(divide="ignore"):
+                logs = np.log(self.predict_proba(X, offset=offset))
+            return np.asarray(logs - logs[:, :1])
         if self._several:
             return np.asarray(self._class_rows(X, offset) @ self.coef_.T + self.intercept_)
         if self._fitted.members:
@@ -537,7 +593,12 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         """
         check_is_fitted(self, "path_")
         if self._several:
+            source = X = open_table(X)
             rows = self._class_rows(X, offset)
+            if self._fitted.members:
+                encoding, threads = self._encoding, threads_of(self.n_jobs)
+                cells = Sources.of_numbers(rows) if encoding is None else encoding.sources(source)
+                return predict_class_trees(cells, list(self._fitted.members), threads)
             return predict_classes(rows, self.path_[-1], threads_of(self.n_jobs))
         share = self._mean(X, offset)
         return np.column_stack([1.0 - share, share])
@@ -596,9 +657,9 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.model == "glm"
+        tags.classifier_tags.multi_class = self.model in CLASS_MODELS
         tags.classifier_tags.poor_score = self.model in ("trees", "auto")  # on a few hundred rows
         return tags
 
     def _more_tags(self) -> dict[str, Any]:
-        return {"binary_only": self.model != "glm"}
+        return {"binary_only": self.model not in CLASS_MODELS}

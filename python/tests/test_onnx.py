@@ -23,6 +23,7 @@ def feed_of(session, rows):
     known = np.where(np.isnat(days), np.nan, 1.0)
     parts = {
         "when:days": whole * known,
+        "when:year": (days.astype("datetime64[Y]").astype(np.int64) + 1970) * known,
         "when:month": (days.astype("datetime64[M]").astype(np.int64) % 12 + 1) * known,
         "when:weekday": ((days.astype(np.int64) + 3) % 7) * known,
     }
@@ -86,6 +87,25 @@ def test_leaves_alone_and_refused_cells(cli, tmp_path):
         session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
         (predicted,) = session.run(None, cells)
         np.testing.assert_array_equal(predicted[:, 0], expected[name])
+
+
+@pytest.mark.parametrize("parts", ["days", "days+weekday", "year+month"])
+def test_curves_of_dates(cli, tmp_path, parts):
+    """A date has its curve once, however many parts it has."""
+    rng = np.random.default_rng(4)
+    days = rng.integers(16000, 20000, 2000)
+    when = days.astype("datetime64[D]")
+    y = np.sin(days / 400) + rng.normal(0, 0.1, 2000)
+    lines = (f"{a},{b!r}" for a, b in zip(when, y.tolist(), strict=True))
+    (tmp_path / "d.csv").write_text("\n".join(["when,y", *lines]) + "\n")
+    files = [tmp_path / name for name in ("d.csv", "m.json", "m.onnx")]
+    cli("train", "--data", files[0], "--label", "y", "--family", "linear", "--min-bag", 4,
+        "--model", "smooth", "--date", f"when={parts}", "--out", files[1])  # fmt: skip
+    cli("export", files[1], files[2])
+    session = onnxruntime.InferenceSession(files[2])
+    (predicted,) = session.run(None, feed_of(session, [{"when": str(day)} for day in when]))
+    expected = cli("predict", "--model", files[1], "--data", files[0])["prediction"]
+    np.testing.assert_allclose(predicted[:, 0], expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("model", ["glm", "smooth", "trees"])

@@ -8,7 +8,7 @@
 #include "labels.h"
 
 static const cli_usage USAGE = {
-    .synopsis = "--model model.json --data FILE [--label COL] [--report FILE]",
+    .synopsis = "--model model.json... --data FILE [--label COL] [--report FILE]",
     .text =
         "Prints the mean loss of a model on labelled data (linear: squared error; logistic: log\n"
         "loss; poisson: mu - y log mu), the family's usual measures, and whether predictions are\n"
@@ -17,22 +17,34 @@ static const cli_usage USAGE = {
         "apart in ten groups of rows that have similar predictions.  Of a model of classes it\n"
         "prints the log loss (also 'constant', that of the classes' proportions alone), the\n"
         "accuracy, 'ratio' and 'ece' of each class, and how many rows of each class have which\n"
-        "most likely class."};
+        "most likely class.  --model may be given several times: each is evaluated on the label\n"
+        "that it was trained on, and {label} in --report is its name."};
 
 typedef struct {
-    const char *model, *data, *label, *positive, *report;
+    cli_texts models;
+    const char *model, *data, *label, *positive, *report; /* of the one that is evaluated */
     cli_list na;
     size_t hash;
     int threads;
+    json_t *results; /* of several models; NULL: there is one, whose result is printed */
 } arguments;
 
-static pboost_status print_evaluation(cli_context *cli, const evaluation *e, pboost_error *err)
+static pboost_status print_evaluation(cli_context *cli, const arguments *a, const evaluation *e,
+                                      const char *label, pboost_error *err)
 {
     if (isinf(e->measures.measure[0].value))
         cli_note(cli, "warning: the loss is infinite: a prediction overflows, or gives a label "
                       "that occurs the probability 0");
+    if (cli->json && a->results != NULL) {
+        json_t *result = evaluation_json(e);
+        json_object_set_new(result, "label", json_string(label));
+        json_array_append_new(a->results, result);
+        return PBOOST_OK;
+    }
     if (cli->json)
         return cli_print_json(evaluation_json(e), err);
+    if (a->results != NULL && !cli->quiet)
+        fprintf(cli_text(cli), "label %s\n", label);
     evaluation_print(cli_text(cli), e);
     return cli_flush(err);
 }
@@ -134,7 +146,7 @@ static pboost_status evaluate(cli_context *cli, const arguments *a, const pboost
     TRY(pboost_evaluator_calibrate(&e.calibration, j.evaluator, EVALUATION_GROUPS, err));
     if (a->report != NULL)
         TRY(evaluation_write(a->report, &e, err));
-    TRY(print_evaluation(cli, &e, err));
+    TRY(print_evaluation(cli, a, &e, j.label, err));
 done:
     data_blocks_close(&blocks);
     table_reading_free(&text);
@@ -143,13 +155,76 @@ done:
     return st;
 }
 
+static pboost_status evaluate_model(cli_context *cli, arguments *a, const char *path,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_model model = {0};
+    const char *report = a->report;
+    char *own = NULL;
+
+    TRY(pboost_model_load(&model, path, err));
+    TRY(data_check_hash(&model, a->hash, path, err));
+    a->model = path;
+    if (a->results != NULL && model.classes.n > 0)
+        FAIL(err, PBOOST_INVALID, "%s is a model of classes; evaluate it alone", path);
+    if (a->results != NULL && model.label == NULL)
+        FAIL(err, PBOOST_BAD_DATA, "%s names no label column; evaluate it alone, with --label",
+             path);
+    if (a->results != NULL)
+        TRY(label_path(&own, "--report", report, model.label, err));
+    a->report = own != NULL ? own : report;
+    if (model.classes.n > 0) {
+        if (a->positive != NULL)
+            FAIL(err, PBOOST_INVALID, "--positive cannot be used with %s: it is a model of classes",
+                 path);
+        class_evaluation_task task = {.model_path = path,
+                                      .data = a->data,
+                                      .label = a->label != NULL ? a->label : model.label,
+                                      .report = a->report,
+                                      .model = &model,
+                                      .na = &a->na,
+                                      .threads = a->threads};
+        TRY(evaluate_classes(cli, &task, err));
+    } else {
+        TRY(evaluate(cli, a, &model, err));
+    }
+done:
+    a->report = report;
+    free(own);
+    pboost_model_free(&model);
+    return st;
+}
+
+/* Each on its own label; with --json {"labels": [a result for each]}. */
+static pboost_status evaluate_several(cli_context *cli, arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    if (a->label != NULL || a->positive != NULL)
+        FAIL(err, PBOOST_INVALID,
+             "%s is for one model; of several, each is evaluated on the label it was trained on",
+             a->label != NULL ? "--label" : "--positive");
+    if (strcmp(a->data, "-") == 0)
+        FAIL(err, PBOOST_INVALID,
+             "--data is '-', which can be read once; several models need a file");
+    NEED(a->results = json_array(), err);
+    for (size_t i = 0; i < a->models.n; i++)
+        TRY(evaluate_model(cli, a, a->models.item[i], err));
+    if (cli->json)
+        TRY(cli_print_json(json_pack("{s:O}", "labels", a->results), err));
+done:
+    json_decref(a->results);
+    return st;
+}
+
 pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     arguments a = {0};
-    pboost_model model = {0};
     const cli_option options[] = {
-        {"--model", "FILE", cli_read_text, &a.model, NULL, "the model, from train"},
+        {"--model", "FILE", cli_read_each, &a.models, NULL,
+         "the model, from train; may be repeated, one for each label"},
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL,
          "the column of labels; default: the one it was trained on"},
@@ -167,28 +242,15 @@ pboost_status cli_evaluate(cli_context *cli, int argc, char **argv, pboost_error
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    if (a.model == NULL || a.data == NULL)
+    if (a.models.n == 0 || a.data == NULL)
         FAIL(err, PBOOST_INVALID,
              "--model and --data are required; see 'priorboost evaluate --help'");
-    TRY(pboost_model_load(&model, a.model, err));
-    TRY(data_check_hash(&model, a.hash, a.model, err));
-    if (model.classes.n > 0) {
-        if (a.positive != NULL)
-            FAIL(err, PBOOST_INVALID, "--positive cannot be used with %s: it is a model of classes",
-                 a.model);
-        class_evaluation_task task = {.model_path = a.model,
-                                      .data = a.data,
-                                      .label = a.label != NULL ? a.label : model.label,
-                                      .report = a.report,
-                                      .model = &model,
-                                      .na = &a.na,
-                                      .threads = a.threads};
-        TRY(evaluate_classes(cli, &task, err));
-    } else {
-        TRY(evaluate(cli, &a, &model, err));
-    }
+    if (a.models.n > 1)
+        TRY(evaluate_several(cli, &a, err));
+    else
+        TRY(evaluate_model(cli, &a, a.models.item[0], err));
 done:
     cli_list_free(&a.na);
-    pboost_model_free(&model);
+    free(a.models.item);
     return st;
 }

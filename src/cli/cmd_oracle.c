@@ -144,6 +144,19 @@ done:
     return st;
 }
 
+pboost_status oracle_open_one(pboost_ledger **out, const cli_context *cli,
+                              const oracle_place *place, oracle_use use, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_ledger_options options;
+
+    *out = NULL;
+    TRY(oracle_one(&options, cli, place, err));
+    TRY(oracle_open(out, cli, place, use, err));
+done:
+    return st;
+}
+
 /* The data sheet, with null for what is not told. */
 static json_t *sheet_json(const pboost_sheet *sheet)
 {

@@ -219,7 +219,8 @@ static pboost_status plan(cli_context *cli, const plan_arguments *a, pboost_erro
                     .plan = made,
                     .n_epsilon = grid.n_epsilon,
                     .epsilon = grid.epsilon,
-                    .target = a->target};
+                    .target = a->target,
+                    .model = a->train.model};
     TRY(make_plans(made, &set, &features, &o, err));
     TRY(show(cli, a, &set, (const char *const *)data.encoding.column, err));
 done:
@@ -297,6 +298,14 @@ static pboost_status require(const plan_arguments *plan, pboost_error *err)
     return column_arguments_check(&a->columns, err);
 }
 
+/* A plan needs neither curves nor the columns of trees.  Trees may be fitted to missing cells. */
+static pboost_status check_model(train_arguments *a, pboost_error *err)
+{
+    pboost_status st = a->model != NULL ? train_model_check(a, err) : PBOOST_OK;
+    a->curves = a->trees = false;
+    return st;
+}
+
 pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -332,6 +341,9 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--epsilon", "E,...", cli_read_list, &a.epsilon, NULL,
          "epsilon of the noise; none means no noise.  With several K\n"
          "or E, --json has every way of asking for the first pair"},
+        {"--model", "glm|smooth|trees|auto", cli_read_text, &t->model, NULL,
+         "what will be fitted to the answers; default: you choose it\n"
+         "later.  Trees want smaller bags under noise"},
         {"--target", "P%", read_percent, &a.target, &a.has_target,
          "find the smallest epsilon for each K, and the number of\n"
          "rows for each pair, that lose at most P % of what all\n"
@@ -368,6 +380,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         goto done;
     TRY(train_wide_check(t, err));
     TRY(require(&a, err));
+    TRY(check_model(t, err));
     TRY(t->wide ? plan_sparse(cli, &a, err) : plan(cli, &a, err));
 done:
     column_arguments_free(&t->columns);

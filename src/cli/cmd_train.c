@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "train_classes.h"
+#include "train_columns.h"
 #include "train_wide.h"
 
 static const cli_usage USAGE = {
@@ -25,68 +26,6 @@ static const cli_usage USAGE = {
         "and 'variance' of noise.  Rows with a label in --label, if any, and --bag with --answers\n"
         "can be given as well."};
 
-/* If the fit is refused, there is no model and the error says why. */
-static pboost_status print_result(cli_context *cli, const train_arguments *a,
-                                  const train_description *d, pboost_error *err)
-{
-    const train_result *result = d->result;
-
-    for (size_t i = 0; (result->usable || a->force) && i < result->n_warnings; i++)
-        cli_note(cli, "warning: %s", result->warning[i].text);
-    if (cli->json)
-        return cli_print_json(train_json(d), err);
-    if (cli->quiet)
-        return PBOOST_OK;
-    train_print(cli_text(cli), d);
-    return cli_flush(err);
-}
-
-static train_description describe(const train_arguments *a, const train_data *data,
-                                  const train_result *result)
-{
-    return (train_description){.result = result,
-                               .family = a->family,
-                               .automatic = a->automatic,
-                               .intercept = !a->no_intercept,
-                               .tested = a->test != NULL,
-                               .has_seed = a->has_seed,
-                               .seed = a->seed,
-                               .rows = data->rows,
-                               .encoding = &data->encoding,
-                               .scale = data->scale,
-                               .sparse = a->wide ? &data->sparse : NULL,
-                               .sparse_coef = a->wide ? &data->wide_coef : NULL,
-                               .label = a->label,
-                               .positive = label_rule_positive(&data->labels),
-                               .class_name = (const char *const *)data->classes.name,
-                               .classes = data->classes.n,
-                               .offset = a->offset,
-                               .oracle = a->oracle,
-                               .leaves_out = a->oracle != NULL || a->unit != NULL,
-                               .out = result->usable || a->force ? a->out : NULL};
-}
-
-/* The last fit must not be used: nothing is written, and the checkpoint keeps the answers. */
-static pboost_status refuse_fit(cli_context *cli, const train_arguments *a,
-                                const train_description *d, const char *checkpoint,
-                                pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const train_result *result = d->result;
-
-    if (cli->json)
-        TRY(print_result(cli, a, d, err));
-    if (checkpoint != NULL)
-        FAIL(err, PBOOST_UNUSABLE,
-             "no model is written: %.200s (the answers are in %.200s; --resume --force writes the "
-             "model anyway)",
-             result->warning[0].text, checkpoint);
-    FAIL(err, PBOOST_UNUSABLE, "no model is written: %.300s (--force writes it anyway)",
-         result->warning[0].text);
-done:
-    return st;
-}
-
 static pboost_status train(cli_context *cli, const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -103,8 +42,14 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     TRY(train_data_load(&data, cli, a, err));
     if (a->classes && !train_is_given(a) && a->oracle == NULL)
         TRY(train_classes_rules(&result, &data, err));
+    if (a->labels != NULL)
+        TRY(train_columns_rules(&result, &data, err));
     if (!train_is_given(a))
         TRY(train_oracle_open(&oracle, cli, a, &data, &result, err));
+    if (data.targets.n > 0) {
+        st = train_columns_run(&result, cli, a, &data, &oracle, err);
+        goto done;
+    }
     size_t k = a->bag_size > 0 ? a->bag_size : result.rules.min_bag;
     result.options.rounds =
         result.options.algorithm == PBOOST_ONESHOT ? 1
@@ -132,20 +77,14 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     if (a->test != NULL && !a->wide && !a->classes)
         TRY(train_test_losses(&result, a, &data, err));
     result.seconds = cli_seconds() - began;
-    const train_description about = describe(a, &data, &result);
-    if (!result.usable && !a->force)
-        TRY(refuse_fit(cli, a, &about, train_remote_checkpoint(oracle.remote), err));
-    if (output != NULL) {
-        st = train_write_model(output, &about, err);
-        output = NULL;
-        TRY(st);
+    const train_description about = train_describe(a, &data, &result);
+    if (!result.usable && !a->force) {
+        if (cli->json)
+            TRY(train_print_result(cli, a, &about, err));
+        TRY(train_refuse_fit(&result, train_remote_checkpoint(oracle.remote), err));
     }
-    if (page != NULL) {
-        st = train_write_page(page, &about, err);
-        page = NULL;
-        TRY(st);
-    }
-    TRY(print_result(cli, a, &about, err));
+    TRY(train_write(&output, &page, &about, err));
+    TRY(train_print_result(cli, a, &about, err));
 done:
     train_remote_end(oracle.remote, st);
     pboost_output_discard(output);
@@ -196,20 +135,26 @@ static pboost_status read_yes(void *target, const char *option, const char *text
     return st;
 }
 
-/* A family, or classes, which the rest of the options see as logistic. */
+/* A family, one for each label, or classes, which the rest of the options see as logistic. */
 static pboost_status read_family(void *target, const char *option, const char *text,
                                  pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     train_arguments *a = target;
-    (void)option;
+    pboost_family family;
+
+    TRY(cli_read_list(&a->families, option, text, err));
     a->classes = strcmp(text, "classes") == 0;
     a->family = PBOOST_LOGISTIC;
-    if (a->classes || pboost_family_parse(&a->family, text, NULL) == PBOOST_OK)
-        return PBOOST_OK;
-    return pboost_fail(err, PBOOST_INVALID,
-                       "family '%s' is unknown; it must be one of linear, logistic, poisson, "
-                       "classes",
-                       text);
+    for (size_t i = 0; !a->classes && i < a->families.n; i++) {
+        if (pboost_family_parse(&family, a->families.item[i], NULL) != PBOOST_OK)
+            FAIL(err, PBOOST_INVALID,
+                 "family '%s' is unknown; it must be one of linear, logistic, poisson, classes",
+                 a->families.item[i]);
+        a->family = i == 0 ? family : a->family;
+    }
+done:
+    return st;
 }
 
 pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *err)
@@ -219,6 +164,13 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &a.data, NULL, "the table: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &a.label, NULL, "the column of labels"},
+        {"--labels", "COL[=LO:HI[:Q]],...", cli_read_text, &a.labels, NULL,
+         "several columns of labels, learnt from the same bags: a\n"
+         "model for each; LO:HI are its bounds and Q its step,\n"
+         "which noise needs; --family has a word for all or for\n"
+         "each, and {label} in --out and --report is the column"},
+        {"--shares", "N,...", cli_read_text, &a.shares, NULL,
+         "the parts of epsilon that --labels have; default: equal"},
         {"--positive", "VALUE", cli_read_text, &a.positive, NULL,
          "logistic: the label that counts as 1; not needed for\n"
          "0/1, yes/no, true/false, y/n, t/f, positive/negative"},
@@ -406,6 +358,7 @@ done:
     column_arguments_free(&a.columns);
     cli_list_free(&a.answer_columns);
     cli_list_free(&a.class_columns);
+    cli_list_free(&a.families);
     cli_list_free(&a.cross);
     cli_list_free(&a.bag_key);
     cli_list_free(&a.errors);

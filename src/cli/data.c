@@ -160,23 +160,37 @@ void data_blocks_close(data_blocks *blocks)
     *blocks = (data_blocks){0};
 }
 
-pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
-                            const pboost_table *table, pboost_error *err)
+static pboost_status encode(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
+                            const pboost_table *table, bool curves, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     double *x = NULL;
-    size_t cells;
+    size_t cols = encoding->n_columns - (curves ? 0 : encoding->n_curves), cells;
 
     *out = NULL;
-    if (__builtin_mul_overflow(pboost_table_rows(table), encoding->n_columns, &cells))
+    if (__builtin_mul_overflow(pboost_table_rows(table), cols, &cells))
         cells = SIZE_MAX;
     NEED(x = pboost_alloc(cells, sizeof *x), err);
-    TRY(pboost_encoding_apply(x, unseen, encoding, table, err));
+    TRY((curves ? pboost_encoding_apply : pboost_encoding_apply_straight)(x, unseen, encoding,
+                                                                          table, err));
     *out = x;
     x = NULL;
 done:
     free(x);
     return st;
+}
+
+pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
+                            const pboost_table *table, pboost_error *err)
+{
+    return encode(out, unseen, encoding, table, true, err);
+}
+
+pboost_status data_straight_features(double **out, pboost_unseen *unseen,
+                                     const pboost_encoding *encoding, const pboost_table *table,
+                                     pboost_error *err)
+{
+    return encode(out, unseen, encoding, table, false, err);
 }
 
 pboost_status data_sparse(pboost_sparse *x, pboost_entries *own, const pboost_model_sparse *sparse,

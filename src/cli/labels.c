@@ -283,3 +283,28 @@ done:
     free(y);
     return st;
 }
+
+pboost_status label_path(char **out, const char *option, const char *path, const char *label,
+                         pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const char *at = path != NULL ? strstr(path, LABEL_IN_PATH) : NULL;
+
+    *out = NULL;
+    if (path == NULL)
+        return PBOOST_OK;
+    if (at == NULL)
+        FAIL(err, PBOOST_INVALID,
+             "%s is '%s'; with several labels it must have " LABEL_IN_PATH
+             " where the label's name goes, such as model-" LABEL_IN_PATH ".json",
+             option, path);
+    if (strchr(label, '/') != NULL)
+        FAIL(err, PBOOST_INVALID,
+             "%s is '%s', but label '%s' has a / in its name; give the column another name", option,
+             path, label);
+    size_t before = (size_t)(at - path), room = strlen(path) + strlen(label) + 1;
+    NEED(*out = malloc(room), err);
+    snprintf(*out, room, "%.*s%s%s", (int)before, path, label, at + strlen(LABEL_IN_PATH));
+done:
+    return st;
+}

@@ -38,6 +38,12 @@ void label_rule_note(const cli_context *cli, const label_rule *rule, const char 
 pboost_status data_labels(double **out, label_rule *rule, const pboost_table *table,
                           const char *name, pboost_family family, pboost_error *err);
 
+/* A file for each of several labels: the path with the label in place of these bytes, allocated for
+ * the caller.  NULL stays NULL. */
+#define LABEL_IN_PATH "{label}"
+pboost_status label_path(char **out, const char *option, const char *path, const char *label,
+                         pboost_error *err);
+
 /* At the end of a table: the word of --positive must have been there. */
 pboost_status label_rule_check(const label_rule *rule, const char *path, const char *label,
                                pboost_error *err);

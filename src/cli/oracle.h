@@ -64,9 +64,13 @@ pboost_status oracle_one(pboost_ledger_options *out, const cli_context *cli,
 pboost_status oracle_open(pboost_ledger **out, const cli_context *cli, const oracle_place *place,
                           oracle_use use, pboost_error *err);
 
+pboost_status oracle_open_one(pboost_ledger **out, const cli_context *cli,
+                              const oracle_place *place, oracle_use use, pboost_error *err);
+
 /* Options that say what a label is: names with commas between them. */
 typedef struct {
     const char *classes, *columns, *shares; /* NULL: not given */
+    bool may_be_free; /* a column may have no bounds: its lower is then not less than its upper */
 } label_arguments;
 
 /* Puts them into rules that have --bounds and --step already, if those are given. */

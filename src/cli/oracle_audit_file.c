@@ -83,7 +83,7 @@ pboost_status oracle_export_audit(cli_context *cli, int argc, char **argv, pboos
     TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, ORACLE_CHANGE, err));
+    TRY(oracle_open_one(&ledger, cli, &place, ORACLE_CHANGE, err));
     TRY(pboost_output_open(&output, out, err));
     TRY(write_file(pboost_output_stream(output), ledger, first, err));
     pboost_output *whole = output;
@@ -115,7 +115,7 @@ pboost_status oracle_public_key(cli_context *cli, int argc, char **argv, pboost_
     TRY(cli_parse(cli, NULL, argc, argv, &KEY, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
+    TRY(oracle_open_one(&ledger, cli, &place, ORACLE_INSPECT, err));
     pboost_ledger_public_key(key, ledger);
     if (cli->json)
         TRY(cli_print_json(json_pack("{s:s}", "public_key", key), err));

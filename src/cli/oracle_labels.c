@@ -99,7 +99,7 @@ static bool read_bounds(pboost_label_column *out, const char *text, const char *
 }
 
 static pboost_status add_column(pboost_ledger_rules *rules, const char *part, size_t length,
-                                pboost_error *err)
+                                bool may_be_free, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const char *equals = memchr(part, '=', length);
@@ -115,7 +115,7 @@ static pboost_status add_column(pboost_ledger_rules *rules, const char *part, si
             err, PBOOST_INVALID,
             "--labels: '%.*s' must be COL=LO:HI or COL=LO:HI:Q with numbers, such as visits=0:20:1",
             (int)(length < 100 ? length : 100), part);
-    if (equals == NULL && !rules->rules.bounded)
+    if (equals == NULL && !rules->rules.bounded && !may_be_free)
         FAIL(err, PBOOST_INVALID,
              "--labels: column '%.*s' has no bounds; write COL=LO:HI, or give --bounds for all",
              (int)(name < 100 ? name : 100), part);
@@ -165,7 +165,7 @@ pboost_status oracle_set_labels(pboost_ledger_rules *rules, const label_argument
     rules->rules.answer = PBOOST_ANSWER_COLUMNS;
     rules->rules.width = 0;
     while ((part = next_part(&list, &length)) != NULL)
-        TRY(add_column(rules, part, length, err));
+        TRY(add_column(rules, part, length, a->may_be_free, err));
     rules->rules.bounded = true;
     rules->rules.lower = rules->rules.upper = rules->rules.step = 0; /* each column has its own */
     if (a->shares != NULL)

@@ -23,7 +23,7 @@ pboost_status oracle_rekey(cli_context *cli, int argc, char **argv, pboost_error
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, ORACLE_LABELS, err));
+    TRY(oracle_open_one(&ledger, cli, &place, ORACLE_LABELS, err));
     TRY(pboost_ledger_rekey(&rows, &key, ledger, err));
     if (cli->json)
         TRY(cli_print_json(

@@ -236,7 +236,7 @@ pboost_status oracle_export(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(cli_parse(cli, NULL, argc, argv, &EXPORT, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
-    TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
+    TRY(oracle_open_one(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_output_open(&output, out, err));
     printing p = {pboost_output_stream(output), false};
     TRY(pboost_ledger_entries(ledger, 0, UINT64_MAX, print_entry, &p, err));

@@ -16,11 +16,12 @@ typedef enum { ROWS_ALL, ROWS_SAMPLE, ROWS_MEANS } train_rows_kind;
 typedef struct train_arguments {
     const char *data, *test, *out, *report, *prior;
     const char *label, *positive, *id, *unit, *weight, *offset;
-    const char *bag, *answers;  /* given bags */
-    const char *sums;           /* given sums by key */
-    cli_list answer_columns;    /* names in the answers: ROLE=COL */
-    cli_list class_columns;     /* of the answers, one for each class */
-    train_rows_kind given_rows; /* what the rows are to their bags */
+    const char *labels, *shares; /* several label columns; NULL: one, or those of the oracle */
+    const char *bag, *answers;   /* given bags */
+    const char *sums;            /* given sums by key */
+    cli_list answer_columns;     /* names in the answers: ROLE=COL */
+    cli_list class_columns;      /* of the answers, one for each class */
+    train_rows_kind given_rows;  /* what the rows are to their bags */
     bool has_rows;
     const char *sd;            /* suffix of columns of standard deviations; NULL: there are none */
     bool effects, has_effects; /* bags have */
@@ -36,6 +37,7 @@ typedef struct train_arguments {
     double winsorize; /* 0: not */
 
     pboost_family family;
+    cli_list families; /* the words of --family */
     bool has_family;
     bool classes; /* labels are one of several; family is logistic then */
     const char *method;
@@ -69,6 +71,20 @@ typedef struct train_arguments {
     bool force; /* write a model that must not be used */
 } train_arguments;
 
+/* One of several label columns. */
+typedef struct train_target {
+    char *name;
+    pboost_family family;
+    label_rule labels;  /* what they were in the file */
+    double *test_label; /* by row of the test table */
+} train_target;
+
+typedef struct train_targets {
+    size_t n; /* 0: there is one label */
+    train_target *target;
+    pboost_label_column *column; /* bounds and shares by target; NULL: labels have no bounds */
+} train_targets;
+
 /* Bags, sums or both are given: nothing is asked. */
 static inline bool train_is_given(const train_arguments *a)
 {
@@ -81,10 +97,15 @@ enum { TRAIN_HASH = 32 };
 typedef struct train_data {
     size_t rows, cols;
     pboost_encoding encoding;
-    size_t *curve_of;                 /* by column of curves: its curve */
-    double *x;                        /* standardised where asked */
-    pboost_table *table, *test_table; /* of the sources; NULL where the model has no trees */
-    pboost_sources sources, test_sources;
+    size_t *curve_of;  /* by column of curves: its curve */
+    pboost_bend *bend; /* curves of columns of the file, and how many */
+    size_t n_bends;
+    pboost_curve *standard_curve; /* the same of standardised columns; NULL: they are not */
+    pboost_bend *standard_bend;
+    pboost_curved curved;                 /* the features, if there are curves: x and its curves */
+    double *x;                            /* without curves; standardised where asked */
+    pboost_table *table, *test_table;     /* of sparse rows, which refer to it; else NULL */
+    pboost_sources sources, test_sources; /* they refer to x */
     double *mean, *scale; /* by column, what standardising took away; NULL: nothing */
     double *weight, *offset, *prior_score;
     uint64_t *row_key;
@@ -94,11 +115,14 @@ typedef struct train_data {
     uint32_t *unit;                 /* by row, numbered from 0; NULL: every row is its own */
     size_t n_units;
     size_t test_rows;
-    double *test_x, *test_offset; /* in the units of the file */
-    double *label, *test_label;   /* label is NULL with --oracle; with --sums NaN: unknown */
-    label_rule labels;            /* what they were in the file */
-    class_names classes;          /* that labels are the numbers of; n 0: labels are numbers */
-    pboost_answers *given;        /* what --answers and --sums say */
+    double *test_x, *test_offset; /* without curves, in the units of the file */
+    /* label is NULL with --oracle; with --sums NaN: unknown; of several label columns it has that
+     * of each by row, and test_label is theirs. */
+    double *label, *test_label;
+    train_targets targets;
+    label_rule labels;     /* what they were in the file */
+    class_names classes;   /* that labels are the numbers of; n 0: labels are numbers */
+    pboost_answers *given; /* what --answers and --sums say */
     size_t one_row_bags, least_bag;
     size_t given_bags, n_sums, *sum_line; /* bags before the sums; the sums, and their lines */
     size_t table_rows;      /* of the file: rows that stand for a bag's means may be more */
@@ -123,6 +147,11 @@ void train_memory_note(const cli_context *cli, const char *path);
 /* The error of a lack of memory, in words. */
 pboost_status train_memory_explain(const train_arguments *a, pboost_error *err);
 pboost_features train_features(const train_data *data);
+void train_data_bend(train_data *data); /* after x or its rows have changed */
+/* The matrix of these rows, which are without curves and in the units of the file; *room holds what
+ * it refers to. */
+pboost_matrix train_matrix(pboost_curved *room, const double *x, size_t rows,
+                           const train_data *data);
 /* Without the columns of curves: what is planned with. */
 pboost_features train_straight_features(const train_data *data);
 
@@ -177,9 +206,14 @@ struct train_oracle;
 pboost_status train_begin_round(cli_context *cli, const struct train_oracle *oracle,
                                 pboost_trainer *trainer, size_t t, size_t rounds,
                                 pboost_error *err);
-/* What is recorded of answers that were given: one round. */
-void train_take_given(train_result *result, const train_data *data);
+/* What is recorded of answers of one round. */
+void train_take_one_round(train_result *result, const train_data *data,
+                          const pboost_answers *answers);
 
+/* Fits the answers of one round, which are about one number: the GLM, and what --model says. */
+pboost_status train_fit_answers(train_result *result, cli_context *cli, const train_arguments *a,
+                                const train_data *data, const pboost_answers *answers,
+                                pboost_error *err);
 /* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
                         const train_data *data, const struct train_oracle *oracle,
@@ -199,6 +233,19 @@ pboost_status train_settings_choose(train_result *result, const train_arguments 
 /* --model, and the options that go with it. */
 pboost_status train_model_check(train_arguments *a, pboost_error *err);
 
+/* The result as text, as JSON, as a file. */
+train_description train_describe(const train_arguments *a, const train_data *data,
+                                 const train_result *result);
+pboost_status train_print_result(cli_context *cli, const train_arguments *a,
+                                 const train_description *d, pboost_error *err);
+/* The last fit must not be used: nothing is written, and the checkpoint (NULL: none) keeps the
+ * answers. */
+pboost_status train_refuse_fit(const train_result *result, const char *checkpoint,
+                               pboost_error *err);
+/* Commits or discards both, where there are some, and sets them to NULL. */
+pboost_status train_write(pboost_output **model, pboost_output **page, const train_description *d,
+                          pboost_error *err);
+
 /* Fills in the test loss of every round. */
 pboost_status train_test_losses(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
@@ -206,6 +253,11 @@ pboost_status train_test_losses(train_result *result, const train_arguments *a,
 /* Plans what the command line leaves open and sets options and estimator to what is recommended. */
 pboost_status train_auto_choose(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err);
+/* The bag size that a plan recommends for bags from features, one round and the aggregate estimator
+ * under these rules: for answers of several numbers, those of one of them. */
+pboost_status train_plan_bag_size(size_t *out, const train_result *result, const train_arguments *a,
+                                  const train_data *data, const pboost_rules *rules,
+                                  pboost_family family, pboost_error *err);
 /* After the first round, if it was a pilot: plans again with what was learnt from it. */
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,

@@ -39,6 +39,29 @@ done:
     return st;
 }
 
+pboost_status train_plan_bag_size(size_t *out, const train_result *result, const train_arguments *a,
+                                  const train_data *data, const pboost_rules *rules,
+                                  pboost_family family, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_features features = train_straight_features(data);
+    pboost_plan_options o = plan_options(result, a);
+    pboost_choice choice = {0};
+
+    o.family = family;
+    o.rules = *rules;
+    o.fixed = (pboost_fixed){.rounds = 1,
+                             .has_estimator = true,
+                             .has_bags = true,
+                             .estimator = PBOOST_AGGREGATE,
+                             .bags = PBOOST_BAGS_FEATURES};
+    TRY(pboost_choice_make(&choice, &features, NULL, &o, err));
+    *out = choice.bag_size;
+done:
+    pboost_choice_free(&choice);
+    return st;
+}
+
 pboost_status train_auto_revise(train_result *result, pboost_trainer *trainer,
                                 const train_arguments *a, const train_data *data,
                                 const pboost_coef *coef, pboost_error *err)

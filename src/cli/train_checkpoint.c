@@ -87,7 +87,10 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
                              pboost_answer_name(rules->answer), rules->width,
                              pboost_mechanism_name(rules->mechanism),
                              pboost_rational_value(rules->delta));
-    put_text(&b, "--family", a->classes ? "classes" : pboost_family_name(a->family));
+    if (a->families.n > 1)
+        put_list(&b, "--family", &a->families);
+    else
+        put_text(&b, "--family", a->classes ? "classes" : pboost_family_name(a->family));
     put_text(&b, "--id", a->id);
     put_text(&b, "--unit", a->unit);
     put_list(&b, "--exclude", &a->columns.exclude);

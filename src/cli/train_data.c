@@ -2,12 +2,13 @@
 #include <string.h>
 
 #include "train.h"
+#include "train_columns.h"
 #include "train_rows.h"
 #include "train_wide.h"
 
 /* Columns with another role are not features. */
 static pboost_status find_roles(bool *use, const pboost_table *table, const train_arguments *a,
-                                pboost_error *err)
+                                const train_targets *targets, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bool needs_label = !train_is_given(a) && a->oracle == NULL;
@@ -23,6 +24,10 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
             TRY(pboost_table_find(&col, table, role[i], err));
             use[col] = false;
         }
+    }
+    for (size_t i = 0; i < targets->n; i++) {
+        TRY(pboost_table_find(&col, table, targets->target[i].name, err));
+        use[col] = false;
     }
     if (a->bag != NULL)
         TRY(train_districts_roles(use, table, a, err));
@@ -44,6 +49,8 @@ static pboost_status learn_curves(train_data *out, const cli_context *cli,
                  "note: no column of numbers has 8 different values or more; --model smooth is the "
                  "same as glm here");
     NEED(out->curve_of = pboost_alloc(e->n_curves, sizeof *out->curve_of), err);
+    NEED(out->bend = pboost_alloc(e->n_features, sizeof *out->bend), err);
+    out->n_bends = pboost_encoding_bends(out->bend, e);
     for (size_t i = 0; i < e->n_features; i++) {
         for (size_t j = 0; j < e->feature[i].curve.n; j++)
             out->curve_of[at++] = curve;
@@ -60,7 +67,7 @@ static pboost_status learn_sparse(train_data *out, const cli_context *cli, pboos
     bool *use = NULL;
 
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
-    TRY(find_roles(use, table, a, err));
+    TRY(find_roles(use, table, a, &out->targets, err));
     TRY(train_wide_learn(out, cli, table, use, a, err));
 done:
     free(use);
@@ -75,7 +82,7 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     bool *use = NULL;
 
     NEED(use = pboost_alloc(pboost_table_cols(table), sizeof *use), err);
-    TRY(find_roles(use, table, a, err));
+    TRY(find_roles(use, table, a, &out->targets, err));
     TRY(columns_learn(&out->encoding, use, cli, table, &a->columns, err));
     if (a->winsorize > 0.0)
         TRY(pboost_encoding_winsorize(&out->encoding, table, a->winsorize, err));
@@ -89,21 +96,43 @@ done:
     return st;
 }
 
-/* Brings every column to mean 0 (only if there is an intercept to absorb it) and variance 1. */
+/* The curves of standardised columns are the same functions, with knots in other units. */
+static pboost_status standardize_curves(train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    NEED(data->standard_bend = pboost_alloc(data->n_bends, sizeof *data->standard_bend), err);
+    NEED(data->standard_curve = calloc(data->n_bends + 1, sizeof *data->standard_curve), err);
+    for (size_t i = 0; i < data->n_bends; i++) {
+        const pboost_bend *bend = &data->bend[i];
+        pboost_curve *c = &data->standard_curve[i];
+        *c = *bend->curve;
+        NEED(c->knot = pboost_alloc(c->n_knots, sizeof *c->knot), err);
+        for (size_t k = 0; k < c->n_knots; k++)
+            c->knot[k] =
+                (bend->curve->knot[k] - data->mean[bend->column]) / data->scale[bend->column];
+        data->standard_bend[i] = (pboost_bend){bend->column, c};
+    }
+done:
+    return st;
+}
+
+/* Brings every column to mean 0 (only if there is an intercept to absorb it) and variance 1.
+ * Functions of curves have units of their own, in which they are fitted. */
 static pboost_status standardize(train_data *data, bool center, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n = data->rows, d = data->cols;
+    size_t n = data->rows, d = data->cols - data->encoding.n_curves;
     pboost_matrix x = pboost_matrix_f64(data->x, n, d);
 
-    NEED(data->mean = calloc(d, sizeof *data->mean), err);
-    NEED(data->scale = calloc(d, sizeof *data->scale), err);
+    NEED(data->mean = calloc(data->cols, sizeof *data->mean), err);
+    NEED(data->scale = calloc(data->cols, sizeof *data->scale), err);
     TRY(pboost_matrix_moments(data->mean, data->scale, &x, err));
-    for (size_t j = 0; j < d; j++) { /* curves have units of their own, in which they are fitted */
-        bool curve = j >= d - data->encoding.n_curves;
-        data->scale[j] = data->scale[j] > 0.0 && !curve ? data->scale[j] : 1.0;
-        data->mean[j] = center && !curve ? data->mean[j] : 0.0;
+    for (size_t j = 0; j < data->cols; j++) {
+        data->scale[j] = data->scale[j] > 0.0 ? data->scale[j] : 1.0;
+        data->mean[j] = center ? data->mean[j] : 0.0;
     }
+    TRY(standardize_curves(data, err));
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < d; j++)
             data->x[i * d + j] = (data->x[i * d + j] - data->mean[j]) / data->scale[j];
@@ -193,6 +222,19 @@ done:
     return st;
 }
 
+/* Cells that x has are not kept twice. */
+static pboost_status read_sources(pboost_sources *out, const double *x, const train_data *data,
+                                  const pboost_table *table, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_encoding *e = &data->encoding;
+
+    TRY(pboost_sources_read(out, NULL, e, table, err));
+    TRY(pboost_sources_own(out, e, x, e->n_columns - e->n_curves, err));
+done:
+    return st;
+}
+
 static pboost_status learn_dense(train_data *out, const cli_context *cli, pboost_table *table,
                                  const train_arguments *a, pboost_error *err)
 {
@@ -200,13 +242,12 @@ static pboost_status learn_dense(train_data *out, const cli_context *cli, pboost
 
     TRY(learn_encoding(out, cli, table, a, err));
     cli_progress(cli, "encoding", 0.0, 0.0);
-    TRY(data_features(&out->x, NULL, &out->encoding, table, err));
+    TRY(data_straight_features(&out->x, NULL, &out->encoding, table, err));
     if (a->standardize)
         TRY(standardize(out, !a->no_intercept, err));
-    if (a->trees) {
-        TRY(pboost_sources_read(&out->sources, NULL, &out->encoding, table, err));
-        out->table = table;
-    }
+    train_data_bend(out);
+    if (a->trees)
+        TRY(read_sources(&out->sources, out->x, out, table, err));
 done:
     return st;
 }
@@ -230,7 +271,9 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(table_reading_add(&text, a->unit, err));
-    if (has_labels && (a->classes || labels_are_text(a->family, a->positive)))
+    if (a->labels != NULL)
+        TRY(train_columns_read(&out->targets, &text, a, err));
+    else if (has_labels && (a->classes || labels_are_text(a->family, a->positive)))
         TRY(table_reading_add(&text, a->label, err));
     if (a->bag != NULL)
         TRY(table_reading_add(&text, a->bag, err));
@@ -247,7 +290,9 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
-    if (has_labels && a->classes) {
+    if (a->labels != NULL) {
+        TRY(train_columns_load(out, cli, table, a, err));
+    } else if (has_labels && a->classes) {
         TRY(class_names_learn(&out->classes, table, a->label, err));
         TRY(class_labels(&out->label, &out->classes, table, a->label, err));
     } else if (has_labels) {
@@ -287,25 +332,27 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
 
     TRY(table_reading_add_encoding(&text, &out->encoding, err));
     TRY(table_reading_add_sparse(&text, &out->sparse, err));
-    if (a->classes || labels_are_text(a->family, a->positive))
+    if (a->labels != NULL)
+        TRY(train_columns_text(&text, &out->targets, err));
+    else if (a->classes || labels_are_text(a->family, a->positive))
         TRY(table_reading_add(&text, a->label, err));
     TRY(table_reading_read(&table, &text, a->test, err));
     out->test_rows = pboost_table_rows(table);
-    TRY(a->classes ? class_labels(&out->test_label, &out->classes, table, a->label, err)
-                   : data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
+    TRY(a->labels != NULL ? train_columns_load_test(&out->targets, table, err)
+        : a->classes
+            ? class_labels(&out->test_label, &out->classes, table, a->label, err)
+            : data_labels(&out->test_label, &out->labels, table, a->label, a->family, err));
     TRY(data_numbers(&out->test_offset, table, a->offset, err));
     if (a->wide) {
         out->test_table = table;
         TRY(train_wide_learn_test(out, table, err));
         goto done;
     }
-    TRY(data_features(&out->test_x, &unseen, &out->encoding, table, err));
+    TRY(data_straight_features(&out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
     unseen_cells_note(cli, &cells);
-    if (a->trees) {
-        TRY(pboost_sources_read(&out->test_sources, NULL, &out->encoding, table, err));
-        out->test_table = table;
-    }
+    if (a->trees)
+        TRY(read_sources(&out->test_sources, out->test_x, out, table, err));
 done:
     table_reading_free(&text);
     if (out->test_table == NULL)
@@ -334,18 +381,35 @@ done:
     return st;
 }
 
-pboost_features train_features(const train_data *data)
+pboost_matrix train_matrix(pboost_curved *room, const double *x, size_t rows,
+                           const train_data *data)
 {
-    return (pboost_features){.x = pboost_matrix_f64(data->x, data->rows, data->cols),
-                             .weight = data->weight,
-                             .offset = data->offset};
+    size_t straight = data->cols - data->encoding.n_curves;
+    *room = (pboost_curved){pboost_matrix_f64(x, rows, straight), data->n_bends, data->bend};
+    return data->n_bends > 0 ? pboost_matrix_curved(room) : room->x;
 }
 
 pboost_features train_straight_features(const train_data *data)
 {
-    pboost_features features = train_features(data);
-    features.x.cols -= data->encoding.n_curves;
+    size_t straight = data->cols - data->encoding.n_curves;
+    return (pboost_features){.x = pboost_matrix_f64(data->x, data->rows, straight),
+                             .weight = data->weight,
+                             .offset = data->offset};
+}
+
+pboost_features train_features(const train_data *data)
+{
+    pboost_features features = train_straight_features(data);
+    if (data->n_bends > 0)
+        features.x = pboost_matrix_curved(&data->curved);
     return features;
+}
+
+void train_data_bend(train_data *data)
+{
+    (void)train_matrix(&data->curved, data->x, data->rows, data);
+    if (data->standard_bend != NULL)
+        data->curved.bend = data->standard_bend;
 }
 
 void train_data_free(train_data *data)
@@ -361,6 +425,11 @@ void train_data_free(train_data *data)
     pboost_table_free(data->table);
     pboost_table_free(data->test_table);
     free(data->curve_of);
+    for (size_t i = 0; data->standard_curve != NULL && i < data->n_bends; i++)
+        free(data->standard_curve[i].knot);
+    free(data->standard_curve);
+    free(data->standard_bend);
+    free(data->bend);
     free(data->x);
     free(data->mean);
     free(data->scale);
@@ -380,5 +449,6 @@ void train_data_free(train_data *data)
     pboost_answers_free(data->given);
     label_rule_free(&data->labels);
     class_names_free(&data->classes);
+    train_targets_free(&data->targets);
     *data = (train_data){0};
 }

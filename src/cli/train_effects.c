@@ -13,10 +13,11 @@
 enum { SAMPLE_ROWS = 1000, CURVE_ROWS = 250 };
 
 typedef struct {
+    const train_data *data;
     const pboost_encoding *encoding;
     const pboost_mixture *mixture;
     const pboost_fit_options *fit;
-    size_t n, cols;
+    size_t n, cols; /* of x: without curves, which follow from it */
     double *x, *changed, *offset;
     pboost_sources sources;
     double *mean, *usual; /* predictions with and without donors */
@@ -38,7 +39,8 @@ static void sample_free(sample *s)
 static pboost_status predict(double *mean, const sample *s, const double *x,
                              const pboost_columns *columns, size_t n, pboost_error *err)
 {
-    pboost_matrix matrix = pboost_matrix_f64(x, s->n, s->cols);
+    pboost_curved room;
+    pboost_matrix matrix = train_matrix(&room, x, s->n, s->data);
     pboost_samples samples = {.x = &matrix, .n = n, .offset = s->offset};
     return pboost_mixture_predict(mean, s->fit->family, &samples, columns, s->mixture,
                                   s->fit->threads, err);
@@ -49,10 +51,11 @@ static pboost_status sample_init(sample *s, const train_result *result, const tr
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t d = data->cols;
+    size_t d = data->cols - data->encoding.n_curves;
     pboost_sources sources = {0};
 
-    *s = (sample){.encoding = &data->encoding,
+    *s = (sample){.data = data,
+                  .encoding = &data->encoding,
                   .mixture = &result->mixture,
                   .fit = &result->fit_options,
                   .n = data->rows < SAMPLE_ROWS ? data->rows : SAMPLE_ROWS,
@@ -80,19 +83,16 @@ done:
 
 /* Where a feature is: columns of x and columns for trees. */
 typedef struct {
-    size_t x, n_x, curve, n_curve, source, n_sources;
+    size_t x, n_x, source, n_sources;
 } place;
 
 static place find_feature(const pboost_encoding *encoding, size_t feature)
 {
-    place at = {.curve = encoding->n_columns - encoding->n_curves};
+    place at = {0};
     pboost_source from;
 
-    for (size_t i = 0; i < feature; i++) {
+    for (size_t i = 0; i < feature; i++)
         at.x += pboost_feature_columns(&encoding->feature[i]);
-        at.curve += encoding->feature[i].curve.n;
-    }
-    at.n_curve = encoding->feature[feature].curve.n;
     at.n_x = pboost_feature_columns(&encoding->feature[feature]);
     for (size_t i = 0; pboost_encoding_source(&from, encoding, i); i++) {
         at.source += from.feature < feature;
@@ -116,7 +116,6 @@ static pboost_status predict_with_donors(sample *s, place at, size_t n, pboost_e
         double *to = s->changed + i * s->cols;
         const double *from = s->x + s->donor[i] * s->cols;
         memcpy(to + at.x, from + at.x, at.n_x * sizeof *to);
-        memcpy(to + at.curve, from + at.curve, at.n_curve * sizeof *to);
     }
     pboost_columns of_feature = {columns.rows, at.n_sources, columns.column + at.source};
     TRY(pboost_sources_gather(&donated, &of_feature, s->donor, s->n, err));

@@ -157,7 +157,7 @@ static pboost_status compare_bags(train_result *result, const train_data *data,
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_matrix x = train_features(data).x;
     pboost_bags bags = pboost_answers_bags(answers);
     pboost_samples samples = {.x = &x, .row = bags.row, .n = bags.n_rows, .offset = data->offset};
     size_t groups = bags.n_bags / GROUP_BAGS;

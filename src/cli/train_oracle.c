@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "train_columns.h"
 #include "train_rows.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -85,7 +86,14 @@ pboost_status train_oracle_open(train_oracle *out, cli_context *cli, const train
 
     if (a->oracle != NULL) {
         TRY(train_remote_open(&out->remote, &result->rules, cli, a, err));
-        TRY(train_remote_classes(&data->classes, out->remote, a->classes, err));
+        const char *columns = train_remote_columns(out->remote);
+        if (columns != NULL)
+            TRY(train_columns_name(&data->targets, columns, result->rules.width, a, err));
+        else if (a->families.n > 1)
+            FAIL(err, PBOOST_INVALID, "--family has %zu words, but the oracle has one label column",
+                 a->families.n);
+        else
+            TRY(train_remote_classes(&data->classes, out->remote, a->classes, err));
         TRY(train_remote_choose_rows(out->remote, data, result, err));
         out->interface = train_remote_oracle(out->remote);
         out->interface.rules = result->rules;

@@ -82,7 +82,8 @@ pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_con
         .token_file = a->token_file};
     TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
     const wire_config *config = pboost_remote_config(r->remote);
-    *rules = r->checkpoint.rules = config->rules;
+    r->checkpoint.rules = config->rules;
+    *rules = pboost_wire_rules(config); /* whose columns live as long as the connection */
     note_sheet(cli, &config->sheet);
     if (a->min_bag > 0 && a->min_bag < rules->min_bag)
         FAIL(err, PBOOST_REFUSED,
@@ -122,6 +123,12 @@ done:
     return st;
 }
 
+const char *train_remote_columns(const train_remote *remote)
+{
+    const wire_config *config = pboost_remote_config(remote->remote);
+    return config->rules.answer == PBOOST_ANSWER_COLUMNS ? config->names : NULL;
+}
+
 pboost_status train_remote_classes(class_names *out, const train_remote *remote, bool classes,
                                    pboost_error *err)
 {
@@ -129,10 +136,6 @@ pboost_status train_remote_classes(class_names *out, const train_remote *remote,
     const wire_config *config = pboost_remote_config(remote->remote);
     pboost_answer kind = config->rules.answer;
 
-    if (kind == PBOOST_ANSWER_COLUMNS)
-        FAIL(err, PBOOST_INVALID,
-             "the oracle answers for %zu label columns at once, which train cannot learn from",
-             config->rules.width);
     if (classes != (kind == PBOOST_ANSWER_CLASSES))
         FAIL(err, PBOOST_INVALID, "the oracle answers with %s; --family must %sbe classes",
              classes ? "means" : "the counts of classes", classes ? "not " : "");

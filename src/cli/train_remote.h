@@ -15,6 +15,9 @@ void train_remote_close(train_remote *remote);
 pboost_status train_remote_classes(class_names *out, const train_remote *remote, bool classes,
                                    pboost_error *err);
 
+/* The names of the label columns that the oracle has, one on each line; NULL: it has one label. */
+const char *train_remote_columns(const train_remote *remote);
+
 /* Finds out which rows may be asked about, leaves the others out of the data, and says how many;
  * without --skip-unavailable they are an error.  A checkpoint that was begun holds the list. */
 pboost_status train_remote_choose_rows(train_remote *remote, train_data *data, train_result *result,

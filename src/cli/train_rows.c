@@ -173,21 +173,27 @@ pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, 
 {
     pboost_status st = PBOOST_OK;
 
-    if (data->x != NULL)
-        TRY(gather(&data->x, data->cols * sizeof *data->x, row, n, err));
-    TRY(gather(&data->weight, sizeof *data->weight, row, n, err));
-    TRY(gather(&data->offset, sizeof *data->offset, row, n, err));
-    TRY(gather(&data->prior_score, sizeof *data->prior_score, row, n, err));
-    TRY(gather(&data->label, sizeof *data->label, row, n, err));
-    TRY(gather(&data->row_key, sizeof *data->row_key, row, n, err));
-    TRY(gather(&data->id, sizeof *data->id, row, n, err));
-    TRY(gather(&data->unit, sizeof *data->unit, row, n, err));
-    if (data->sources.columns.n > 0) {
+    size_t straight = data->cols - data->encoding.n_curves;
+    bool trees = data->sources.columns.n > 0;
+
+    if (trees) {
         pboost_sources kept;
         TRY(pboost_sources_gather(&kept, &data->sources.columns, row, n, err));
         pboost_sources_free(&data->sources);
         data->sources = kept;
     }
+    if (data->x != NULL)
+        TRY(gather(&data->x, straight * sizeof *data->x, row, n, err));
+    if (trees) /* the old x was what they referred to */
+        TRY(pboost_sources_own(&data->sources, &data->encoding, data->x, straight, err));
+    TRY(gather(&data->weight, sizeof *data->weight, row, n, err));
+    TRY(gather(&data->offset, sizeof *data->offset, row, n, err));
+    TRY(gather(&data->prior_score, sizeof *data->prior_score, row, n, err));
+    size_t labels = data->targets.n > 0 ? data->targets.n : 1;
+    TRY(gather(&data->label, labels * sizeof *data->label, row, n, err));
+    TRY(gather(&data->row_key, sizeof *data->row_key, row, n, err));
+    TRY(gather(&data->id, sizeof *data->id, row, n, err));
+    TRY(gather(&data->unit, sizeof *data->unit, row, n, err));
     if (data->sparse.columns > 0) {
         pboost_entries kept;
         TRY(pboost_entries_gather(&kept, &data->wide_x, row, n, err));
@@ -196,6 +202,7 @@ pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, 
         data->wide_x = kept.x;
     }
     data->rows = n;
+    train_data_bend(data);
 done:
     return st;
 }

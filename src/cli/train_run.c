@@ -36,7 +36,7 @@ static pboost_status measure_bags(train_bags *out, const train_data *data,
                                   pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_matrix x = train_features(data).x;
     pboost_bags bags = pboost_answers_bags(answers);
     size_t begin = bags.start[first], n = bags.start[end] - begin;
     pboost_samples samples = {.x = &x, .row = bags.row + begin, .n = n, .offset = data->offset};
@@ -183,15 +183,20 @@ pboost_status train_begin_round(cli_context *cli, const train_oracle *oracle,
     return PBOOST_OK;
 }
 
-void train_take_given(train_result *result, const train_data *data)
+void train_take_one_round(train_result *result, const train_data *data,
+                          const pboost_answers *answers)
 {
+    pboost_bags bags = pboost_answers_bags(answers);
+    size_t rows = result->given ? data->table_rows : bags.n_rows; /* some may stand for more */
+
+    if (result->given)
+        result->rules.min_bag = data->least_bag;
     result->rounds = 1;
-    result->rows_spent = data->table_rows;
-    result->rules.min_bag = data->least_bag;
+    result->rows_spent = rows;
     result->history[0] = (pboost_round){.round = 1,
                                         .rounds = 1,
-                                        .rows = data->table_rows,
-                                        .bags = pboost_answers_bags(data->given).n_bags,
+                                        .rows = rows,
+                                        .bags = bags.n_bags,
                                         .within = NAN,
                                         .test_loss = NAN};
 }
@@ -199,7 +204,7 @@ void train_take_given(train_result *result, const train_data *data)
 /* Of the last fit, which gave coef. */
 static void take_warnings(train_result *result, const train_data *data, const pboost_coef *coef)
 {
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_matrix x = train_features(data).x;
     pboost_fitted fit = {.report = &result->fit,
                          .options = &result->fit_options,
                          .x = &x,
@@ -277,17 +282,17 @@ done:
     return st;
 }
 
-pboost_status train_run_given(train_result *result, cli_context *cli, const train_arguments *a,
-                              const train_data *data, pboost_error *err)
+pboost_status train_fit_answers(train_result *result, cli_context *cli, const train_arguments *a,
+                                const train_data *data, const pboost_answers *answers,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
     pboost_coef coef = {0};
 
-    result->options.rounds = 1;
     TRY(result_reserve(result, data->cols, err));
     TRY(pboost_coef_init(&coef, data->cols, err));
-    st = pboost_answers_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
+    st = pboost_answers_fit(&coef, &result->fit, result->covariance, &features, answers, 0,
                             &result->fit_options, err);
     if (st == PBOOST_BAD_DATA)
         train_sums_explain(err, data, a);
@@ -297,15 +302,22 @@ pboost_status train_run_given(train_result *result, cli_context *cli, const trai
     for (size_t i = 0; i < sizeof data->doubt / sizeof *data->doubt; i++)
         if (data->doubt[i].text[0] != '\0')
             train_warn(result, data->doubt[i].text);
-    TRY(measure_round(result, 0, data, data->given, &coef, NULL, err));
+    TRY(measure_round(result, 0, data, answers, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)
         train_data_unscale_covariance(result->covariance, data);
-    train_take_given(result, data);
-    TRY(train_fit_model(result, cli, a, data, data->given, &coef, err));
+    train_take_one_round(result, data, answers);
+    TRY(train_fit_model(result, cli, a, data, answers, &coef, err));
 done:
     pboost_coef_free(&coef);
     return st;
+}
+
+pboost_status train_run_given(train_result *result, cli_context *cli, const train_arguments *a,
+                              const train_data *data, pboost_error *err)
+{
+    result->options.rounds = 1;
+    return train_fit_answers(result, cli, a, data, data->given, err);
 }
 
 /* Only the model of all rounds is a mixture. */
@@ -336,7 +348,8 @@ pboost_status train_test_losses(train_result *result, const train_arguments *a,
                                 const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->test_x, data->test_rows, data->cols);
+    pboost_curved room;
+    pboost_matrix x = train_matrix(&room, data->test_x, data->test_rows, data);
     pboost_samples samples = {
         .x = &x, .n = data->test_rows, .target = data->test_label, .offset = data->test_offset};
     double *loss = NULL;

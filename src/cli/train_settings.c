@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "train_classes.h"
+#include "train_columns.h"
 #include "train_wide.h"
 
 static pboost_status require_options(const train_arguments *a, pboost_error *err)
@@ -9,17 +10,19 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
     const struct {
         bool given;
         const char *name;
-    } required[] = {{a->data != NULL, "--data"},
-                    {a->label != NULL || train_is_given(a) || a->oracle != NULL, "--label"},
-                    {a->bag != NULL || a->answers == NULL, "--bag"},
-                    {a->answers != NULL || a->bag == NULL, "--answers"},
-                    {a->has_family, "--family"},
-                    {a->min_bag > 0 || train_is_given(a) || a->oracle != NULL, "--min-bag"}};
+    } required[] = {
+        {a->data != NULL, "--data"},
+        {a->label != NULL || a->labels != NULL || train_is_given(a) || a->oracle != NULL,
+         "--label"},
+        {a->bag != NULL || a->answers == NULL, "--bag"},
+        {a->answers != NULL || a->bag == NULL, "--answers"},
+        {a->has_family, "--family"},
+        {a->min_bag > 0 || train_is_given(a) || a->oracle != NULL, "--min-bag"}};
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!required[i].given)
             return pboost_fail(err, PBOOST_INVALID, "%s is required; see 'priorboost train --help'",
                                required[i].name);
-    if (a->epsilon.den > 0 && !a->has_bounds && !a->classes)
+    if (a->epsilon.den > 0 && !a->has_bounds && !a->classes && a->labels == NULL)
         return pboost_fail(err, PBOOST_INVALID,
                            "--epsilon needs --bounds LO,HI: the noise depends on the range of the "
                            "labels");
@@ -43,7 +46,7 @@ static pboost_status require_options(const train_arguments *a, pboost_error *err
         return pboost_fail(err, PBOOST_INVALID, "--answer-columns needs --answers");
     if (train_districts_check(a, err) != PBOOST_OK)
         return PBOOST_INVALID;
-    if (a->test != NULL && a->label == NULL)
+    if (a->test != NULL && a->label == NULL && a->labels == NULL)
         return pboost_fail(err, PBOOST_INVALID, "--test needs --label");
     return train_oracle_check(a, err);
 }
@@ -226,7 +229,7 @@ pboost_status train_settings_choose(train_result *result, const train_arguments 
     result->rules.upper = a->bounds.upper;
     result->rules.step = a->step;
     result->rules.round = a->round;
-    if (!a->classes) /* these are known once the table is read */
+    if (!a->classes && a->labels == NULL) /* these are known once the table is read */
         TRY(pboost_rules_check(&result->rules, err));
     result->simulated = a->has_seed && (a->epsilon.den > 0 || a->round);
 done:
@@ -240,6 +243,7 @@ pboost_status train_settings_check(cli_context *cli, train_arguments *a, pboost_
     TRY(train_wide_check(a, err));
     TRY(train_classes_guess(cli, a, err));
     TRY(train_classes_check(a, err));
+    TRY(train_columns_check(a, err));
     TRY(require_options(a, err));
     TRY(refuse_with_bags(a, err));
     TRY(train_model_check(a, err));

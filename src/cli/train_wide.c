@@ -334,7 +334,7 @@ static pboost_status fit_given(train_result *result, const train_arguments *a, t
                                 &result->fit_options, err));
     TRY(measure_bags(&result->bags_asked[0], features, &result->fit_options, data->given, 0, n_bags,
                      &data->wide_coef, err));
-    train_take_given(result, data);
+    train_take_one_round(result, data, data->given);
     TRY(test_loss(&result->history[0].test_loss, a, data, &data->wide_coef, err));
     TRY(train_wide_name(data, result, a, data->given, err));
 done:

@@ -230,12 +230,13 @@ static void step_free(step *s)
     *s = (step){0};
 }
 
-pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
-                                    const pboost_encoding *encoding, const pboost_table *table,
-                                    pboost_error *err)
+/* With or without the columns of curves. */
+static pboost_status apply(double *x, pboost_unseen *unseen, const pboost_encoding *encoding,
+                           const pboost_table *table, bool curves, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t n = encoding->n_columns, at = 0, curve_at = n - encoding->n_curves;
+    size_t straight = encoding->n_columns - encoding->n_curves, at = 0, curve_at = straight;
+    size_t n = curves ? encoding->n_columns : straight;
     pboost_unseen found = {0};
     step *steps = calloc(encoding->n_features > 0 ? encoding->n_features : 1, sizeof *steps);
 
@@ -247,9 +248,9 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
         at += steps[i].n;
         curve_at += steps[i].curve->n;
     }
-    if (at != n - encoding->n_curves || curve_at != n)
-        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu", n,
-             at + curve_at - (n - encoding->n_curves));
+    if (at != straight || curve_at != encoding->n_columns)
+        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu",
+             encoding->n_columns, at + curve_at - straight);
     /* By blocks of rows that stay in the cache while feature after feature is written. */
     for (size_t first = 0; first < table->rows; first += BLOCK) {
         size_t rows = table->rows - first < BLOCK ? table->rows - first : BLOCK;
@@ -258,7 +259,7 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
         for (size_t i = 0; i < encoding->n_features; i++) {
             double *block = x + first * n;
             steps[i].fill_block(block, n, &steps[i], first, rows);
-            if (steps[i].curve->n > 0)
+            if (curves && steps[i].curve->n > 0)
                 pboost_curve_apply(block + steps[i].curve_at, (ptrdiff_t)n, steps[i].curve,
                                    block + steps[i].at, (ptrdiff_t)n, rows);
         }
@@ -270,6 +271,20 @@ done:
         step_free(&steps[i]);
     free(steps);
     return st;
+}
+
+pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
+                                    const pboost_encoding *encoding, const pboost_table *table,
+                                    pboost_error *err)
+{
+    return apply(x, unseen, encoding, table, true, err);
+}
+
+pboost_status pboost_encoding_apply_straight(double *x, pboost_unseen *unseen,
+                                             const pboost_encoding *encoding,
+                                             const pboost_table *table, pboost_error *err)
+{
+    return apply(x, unseen, encoding, table, false, err);
 }
 
 /* ---- Columns for trees ----------------------------------------------------------------------- */
@@ -336,6 +351,24 @@ done:
     return st;
 }
 
+pboost_status pboost_encoding_times(double **out, const pboost_encoding *encoding,
+                                    const pboost_feature *feature, const pboost_table *table,
+                                    pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_column part = {0};
+    void *block = NULL;
+    pboost_unseen unseen = {0};
+    step s = {0};
+
+    TRY(prepare(&s, &unseen, encoding, (size_t)(feature - encoding->feature), table, err));
+    TRY(source_date(&part, &block, &s, pboost_date_part_name(feature->date, 0), table->rows, err));
+done:
+    *out = block;
+    step_free(&s);
+    return st;
+}
+
 pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
                                   const pboost_encoding *encoding, const pboost_table *table,
                                   pboost_error *err)
@@ -368,6 +401,44 @@ done:
     step_free(&s);
     if (st != PBOOST_OK)
         pboost_sources_free(out);
+    return st;
+}
+
+/* Whether a column of x, whose rows are `stride` apart, has all cells of a source. */
+static bool has_cells(const double *x, size_t stride, const pboost_column *c, size_t rows)
+{
+    for (size_t i = 0; i < rows; i++)
+        if (x[i * stride] != c->number[(ptrdiff_t)i * c->stride]) /* one that is missing never is */
+            return false;
+    return true;
+}
+
+pboost_status pboost_sources_own(pboost_sources *sources, const pboost_encoding *encoding,
+                                 const double *x, size_t cols, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t rows = sources->columns.rows, at = 0, feature = 0;
+    pboost_source one;
+
+    for (size_t i = 0; pboost_encoding_source(&one, encoding, i); i++) {
+        pboost_column *c = (pboost_column *)(uintptr_t)&sources->columns.column[i];
+        while (feature < one.feature)
+            at += pboost_feature_columns(&encoding->feature[feature++]);
+        if (one.levels > 0 || one.part != NULL) /* they are copies already */
+            continue;
+        if (has_cells(x + at, cols, c, rows)) {
+            *c = (pboost_column){.number = x + at, .stride = (ptrdiff_t)cols};
+            free(sources->block[i]);
+            sources->block[i] = NULL;
+        } else if (sources->block[i] == NULL) {
+            double *copy = pboost_alloc(rows, sizeof *copy);
+            NEED(sources->block[i] = copy, err);
+            for (size_t k = 0; k < rows; k++)
+                copy[k] = c->number[(ptrdiff_t)k * c->stride];
+            *c = (pboost_column){.number = copy, .stride = 1};
+        }
+    }
+done:
     return st;
 }
 

@@ -8,18 +8,22 @@
 enum { LEAST_COLUMNS = 4, ALL_COLUMNS = 200 };
 
 /* The curve of one feature, from the cells as the encoding limits them. */
-static pboost_status learn_curve(pboost_curve *out, const pboost_feature *f,
-                                 const pboost_table *table, size_t columns, int threads,
-                                 pboost_error *err)
+static pboost_status learn_curve(pboost_curve *out, const pboost_encoding *encoding,
+                                 const pboost_feature *f, const pboost_table *table, size_t columns,
+                                 int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const double *number;
-    double *cell = NULL;
+    double *cell = NULL, *time = NULL;
     size_t n = pboost_table_rows(table), col;
     pboost_error why;
 
     TRY(pboost_table_find(&col, table, f->name, err));
-    TRY(pboost_table_numbers(&number, table, col, true, err));
+    if (f->date != 0)
+        TRY(pboost_encoding_times(&time, encoding, f, table, err));
+    else
+        TRY(pboost_table_numbers(&number, table, col, true, err));
+    number = f->date != 0 ? time : number;
     NEED(cell = pboost_alloc(n, sizeof *cell), err);
     for (size_t i = 0; i < n; i++)
         cell[i] = !f->winsorize          ? number[i]
@@ -32,12 +36,8 @@ static pboost_status learn_curve(pboost_curve *out, const pboost_feature *f,
              why.message);
 done:
     free(cell);
+    free(time);
     return st;
-}
-
-static bool is_number(const pboost_feature *f)
-{
-    return f->n_levels == 0 && f->date == 0;
 }
 
 /* A fit takes time with the cube of its columns. */
@@ -45,7 +45,7 @@ static size_t default_columns(const pboost_encoding *encoding)
 {
     size_t numbers = 0, most = PBOOST_CURVE_COLUMNS;
     for (size_t i = 0; i < encoding->n_features; i++)
-        numbers += is_number(&encoding->feature[i]);
+        numbers += pboost_feature_can_bend(&encoding->feature[i]);
     size_t each = ALL_COLUMNS / (numbers > 0 ? numbers : 1);
     return each > most ? most : each < LEAST_COLUMNS ? LEAST_COLUMNS : each;
 }
@@ -76,8 +76,8 @@ pboost_status pboost_encoding_curve(pboost_encoding *encoding, const pboost_tabl
     encoding->column = NULL;
     for (size_t i = 0; i < n; i++) {
         pboost_feature *f = &encoding->feature[i];
-        if (is_number(f))
-            TRY(learn_curve(&f->curve, f, table, columns, threads, err));
+        if (pboost_feature_can_bend(f))
+            TRY(learn_curve(&f->curve, encoding, f, table, columns, threads, err));
     }
     TRY(pboost_encoding_name_columns(encoding, table->path, err));
 done:
@@ -95,4 +95,16 @@ done:
     }
     free(old);
     return st;
+}
+
+size_t pboost_encoding_bends(pboost_bend *bend, const pboost_encoding *encoding)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < encoding->n_features; i++) {
+        const pboost_feature *f = &encoding->feature[i];
+        if (f->curve.n > 0)
+            bend[n++] = (pboost_bend){at, &f->curve};
+        at += pboost_feature_columns(f);
+    }
+    return n;
 }

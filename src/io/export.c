@@ -126,9 +126,13 @@ static pboost_status put_inputs(exporter *e, pboost_error *err)
         in->at = at;
         in->n =
             in->part != NULL ? pboost_date_part_columns(p) : pboost_feature_columns(in->feature);
-        in->curve_at = curve_at;
+        if (i == 0 ||
+            in->feature != e->input[i - 1].feature) { /* a date has it on its first part */
+            in->curve = &in->feature->curve;
+            in->curve_at = curve_at;
+            curve_at += in->curve->n;
+        }
         at += in->n;
-        curve_at += in->feature->curve.n;
         TRY(put_input(e, in, err));
     }
     if (e->model->offset != NULL) {
@@ -220,7 +224,7 @@ done:
  * with c = t limited to 0 .. 1, so that the cubes need not cancel beyond the knots. */
 static void add_curve(exporter *e, onnx_value *eta, const input *in, const double *theta)
 {
-    const pboost_curve *c = &in->feature->curve;
+    const pboost_curve *c = in->curve;
     enum { MOST = PBOOST_CURVE_COLUMNS + 2 };
     size_t n = c->n_knots, last = n - 1;
     double t[MOST] = {0.0}, value[MOST] = {0.0}, bend[MOST] = {0.0}, jump[MOST], slope = 0.0;
@@ -267,7 +271,7 @@ static pboost_status add_linear(exporter *e, onnx_value *eta, const pboost_coef 
             TRY(add_category(e, eta, in, coef->theta + in->at, err));
         else if (in->part != NULL && in->part->values > 0)
             add_part(e, eta, in, coef->theta + in->at);
-        if (in->feature->curve.n > 0)
+        if (in->curve != NULL && in->curve->n > 0)
             add_curve(e, eta, in, coef->theta + in->curve_at);
     }
 done:

@@ -10,10 +10,11 @@ typedef struct {
     const pboost_feature *feature;
     const date_part *part; /* of a date; NULL: none */
     size_t levels;
-    onnx_value raw;      /* numbers with NaN, or the places of a category */
-    onnx_value value;    /* numbers as the linear predictor takes them */
-    size_t at, n;        /* its encoded columns */
-    size_t curve_at;     /* those of its curve */
+    onnx_value raw;            /* numbers with NaN, or the places of a category */
+    onnx_value value;          /* numbers as the linear predictor takes them */
+    size_t at, n;              /* its encoded columns */
+    const pboost_curve *curve; /* NULL: it has none */
+    size_t curve_at;           /* its columns */
     size_t splits, wide; /* category: the splits by it; the first of their columns for trees */
 } input;
 

@@ -63,12 +63,12 @@ void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope)
 
 digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id)
 {
-    unsigned char canonical[ID_CANONICAL_MAX];
-    record r = {0};
+    unsigned char text[NAME_TABLE_MAX + ID_CANONICAL_MAX];
+    size_t used = strlen(table) + 1;
 
-    pboost_record_text(&r, table);
-    pboost_record_bytes(&r, canonical, pboost_id_canonical(canonical, id));
-    return pboost_keys_mac(keys, KEY_ROW, r.byte, r.used);
+    memcpy(text, table, used);
+    used += pboost_id_canonical(text + used, id);
+    return pboost_keys_mac(keys, KEY_ROW, text, used);
 }
 
 void pboost_hash_row_digest(hasher *h, const digest *id, uint32_t unit, uint32_t scope)
@@ -197,7 +197,6 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
     pboost_status st = PBOOST_OK;
     label_table *t = user;
     uint32_t slot;
-    bool added;
     const char *id;
     char room[ERASED_TEXT];
     (void)n;
@@ -209,9 +208,7 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
         return damaged(err, "row", value[0].number);
     if (t->n == t->capacity)
         TRY(reserve(t, t->capacity + t->capacity / 2 + 64, err));
-    TRY(pboost_ids_add(&slot, &added, &t->ids, (pboost_id){id, 0}, err));
-    if (!added)
-        return damaged(err, "row", value[0].number);
+    TRY(pboost_ids_append(&slot, &t->ids, (pboost_id){id, 0}, err));
     if (id == room) {
         t->any_gone = true;
         pboost_labels_erase(t, &slot, 1);
@@ -285,6 +282,9 @@ static pboost_status read_rows(label_table *t, store *s, pboost_error *err)
             "SELECT slot, id, unit, scope, label, digest FROM ledger_row WHERE slot >= $1 ORDER BY "
             "slot",
             take_row, t, err, value_number((int64_t)t->n)));
+    uint32_t twice = pboost_ids_index(&t->ids);
+    if (twice != NO_NUMBER)
+        st = damaged(err, "row", twice);
 done:
     pboost_seals_free(&t->seals);
     return st;

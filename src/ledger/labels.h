@@ -97,6 +97,7 @@ void pboost_hash_row(hasher *h, pboost_id id, uint32_t unit, uint32_t scope);
 
 /* The id of a row or unit, or a scope, as the chain sees it: a keyed digest.  It takes the place of
  * an id that was erased, and it reveals nothing without the key. */
+enum { NAME_TABLE_MAX = 32 }; /* bytes of the name of its table, with the final zero */
 digest pboost_name_digest(const ledger_keys *keys, const char *table, pboost_id id);
 
 /* A row as the chain sees it: everything but its label. */

@@ -73,21 +73,46 @@ static bool well_formed(const pboost_question *q)
     return true;
 }
 
-/* Two questions are the same if they have the same format, bags and ids in order.  The head does
- * not count: it changes with every answer. */
-static digest hash_question(const pboost_question *q)
+/* A range of the bags, as many as there are threads: see hash_question. */
+static pboost_status hash_range(asking *a, shard *h, pboost_error *err)
 {
+    const pboost_question *q = a->q;
+    size_t range = (size_t)(h - a->shard);
+    size_t first = q->n_bags * range / a->n_shards, end = q->n_bags * (range + 1) / a->n_shards;
     unsigned char canonical[ID_CANONICAL_MAX];
-    hasher h;
+    hasher s;
+    (void)err;
 
-    pboost_hash_start(&h, "priorboost question 1");
-    pboost_hash_number(&h, q->format);
-    pboost_hash_number(&h, q->n_bags);
-    for (size_t b = 0; b < q->n_bags; b++)
-        pboost_hash_number(&h, q->start[b + 1]);
-    for (size_t i = 0; i < q->start[q->n_bags]; i++)
-        pboost_hash_bytes(&h, canonical, pboost_id_canonical(canonical, q->id[i]));
-    return pboost_hash_end(&h);
+    pboost_hash_start(&s, "priorboost question 1");
+    pboost_hash_number(&s, q->format);
+    pboost_hash_number(&s, end - first);
+    for (size_t b = first; b < end; b++)
+        pboost_hash_number(&s, q->start[b + 1]);
+    for (size_t i = q->start[first]; i < q->start[end]; i++)
+        pboost_hash_bytes(&s, canonical, pboost_id_canonical(canonical, q->id[i]));
+    h->question = pboost_hash_end(&s);
+    return PBOOST_OK;
+}
+
+/* Two questions are the same if they have the same format, bags and ids in order.  The head does
+ * not count: it changes with every answer.  An oracle with several stores hashes as many ranges of
+ * the bags, and then their hashes. */
+static pboost_status hash_question(asking *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    hasher s;
+
+    TRY(pboost_shards_each(a, a->shard, a->n_shards, hash_range, err));
+    a->hash = a->shard->question;
+    if (a->n_shards == 1)
+        goto done;
+    pboost_hash_start(&s, "priorboost question 2");
+    pboost_hash_number(&s, a->q->n_bags);
+    for (size_t i = 0; i < a->n_shards; i++)
+        pboost_hash_bytes(&s, a->shard[i].question.byte, sizeof(digest));
+    a->hash = pboost_hash_end(&s);
+done:
+    return st;
 }
 
 static pboost_status prepare(asking *a, pboost_ledger *l, pboost_reply *out, pboost_error *err)
@@ -101,13 +126,13 @@ static pboost_status prepare(asking *a, pboost_ledger *l, pboost_reply *out, pbo
     }
     a->n = q->start[q->n_bags];
     a->width = l->rules.rules.width;
-    a->hash = hash_question(q);
     NEED(a->size = pboost_alloc(q->n_bags, sizeof *a->size), err);
     NEED(a->value = pboost_alloc(q->n_bags, a->width * sizeof *a->value), err);
     NEED(a->shard = calloc(1 + l->n_others, sizeof *a->shard), err);
     a->n_shards = 1 + l->n_others;
     for (size_t i = 0; i < a->n_shards; i++)
         a->shard[i] = (shard){.l = pboost_ledger_store(l, i), .entry = -1};
+    TRY(hash_question(a, err));
 done:
     return st;
 }
@@ -248,17 +273,21 @@ static void sum_bag(int64_t *total, const pboost_ledger *l, const uint32_t *slot
 }
 
 /* S + Z of every number of every bag.  The sums of all rows of all stores are below 2^62 (see
- * import), and so is noise.  The sums of one store leave this process in no form. */
-static pboost_status answer_bags(asking *a, const pboost_ledger *l, pboost_error *err)
+ * import), and so is noise.  The sums of one store leave this process in no form.  Each thread has
+ * a range of the bags to itself. */
+static pboost_status answer_bags(asking *a, shard *h, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const shard *own = a->shard;
-    size_t bag_bytes = RELEASED_BYTES(a->width, l->rules.stores);
+    const pboost_ledger *l = own->l;
+    size_t bag_bytes = RELEASED_BYTES(a->width, l->rules.stores), range = (size_t)(h - own);
+    size_t first = a->q->n_bags * range / a->n_shards,
+           end = a->q->n_bags * (range + 1) / a->n_shards;
     bool counts = l->rules.rules.answer == PBOOST_ANSWER_CLASSES;
     rng_source source;
 
     pboost_rng_source_system(&source);
-    for (size_t b = 0; b < a->q->n_bags; b++) {
+    for (size_t b = first; b < end; b++) {
         unsigned char *released = own->released + b * bag_bytes;
         a->size[b] = a->q->start[b + 1] - a->q->start[b];
         for (size_t j = 0; j < a->width; j++) {
@@ -475,7 +504,7 @@ static pboost_status answer_question(pboost_reply *out, asking *a, pboost_ledger
 
     TRY(judge_claim(out, a, l, err));
     TRY(pboost_shards_each(a, own, a->n_shards, claim_shard, err));
-    TRY(answer_bags(a, l, err));
+    TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));
     describe_answer(&data, a, own);
     chain_entry entry = {"answer", a->now, own->n, a->q->n_bags, data.byte, data.used};
     own->link = pboost_chain_next(&l->labels.link, &entry);

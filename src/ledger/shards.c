@@ -39,53 +39,86 @@ done:
 
 /* ---- Dividing -------------------------------------------------------------------------------- */
 
-/* The slot of a row that the token may ask about; NO_NUMBER for all others. */
-static uint32_t allowed(const label_table *t, const pboost_token *token, uint32_t scope,
-                        uint32_t slot)
+/* The slots of the ids that the token may ask about; NO_NUMBER for all others. */
+static void find_slots(uint32_t *slot, const label_table *t, const pboost_token *token,
+                       const pboost_id *id, size_t n)
 {
-    if (slot != NO_NUMBER && (*pboost_labels_of(t, slot) == NO_LABEL ||
-                              (token->scoped && (scope == NO_NUMBER || t->scope[slot] != scope))))
-        return NO_NUMBER;
-    return slot;
+    uint32_t scope = NO_NUMBER;
+
+    if (token->scoped)
+        scope = pboost_ids_find(&t->scopes, (pboost_id){token->scope, 0});
+    pboost_ids_find_all(slot, &t->ids, id, n);
+    for (size_t i = 0; i < n; i++) {
+        if (slot[i] != NO_NUMBER &&
+            (*pboost_labels_of(t, slot[i]) == NO_LABEL ||
+             (token->scoped && (scope == NO_NUMBER || t->scope[slot[i]] != scope))))
+            slot[i] = NO_NUMBER;
+    }
 }
 
-static uint32_t scope_of(const label_table *t, const pboost_token *token)
+/* Keeps row i of the question, or not: a branch would be guessed wrong every other time. */
+static inline void keep_row(shard *h, size_t i, bool kept)
 {
-    return token->scoped ? pboost_ids_find(&t->scopes, (pboost_id){token->scope, 0}) : NO_NUMBER;
+    h->position[h->n] = (uint32_t)i;
+    h->n += kept;
+}
+
+/* Their ids say which rows are here. */
+static pboost_status find_by_hash(shard *h, const pboost_token *token, const pboost_question *q,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t stores = h->l->rules.stores, number = h->l->rules.store - 1;
+    pboost_id *id = NULL;
+
+    for (size_t b = 0; b < q->n_bags; b++) {
+        h->own_start[b] = h->n;
+        for (size_t i = q->start[b]; i < q->start[b + 1]; i++)
+            keep_row(h, i, pboost_id_store(q->id[i], stores) == number);
+    }
+    NEED(id = pboost_alloc(h->n, sizeof *id), err);
+    for (size_t i = 0; i < h->n; i++)
+        id[i] = q->id[h->position[i]];
+    find_slots(h->slot, &h->l->labels, token, id, h->n);
+done:
+    free(id);
+    return st;
+}
+
+/* Where there are units, the rows that are here are those that are found. */
+static void find_by_looking(shard *h, const pboost_token *token, const pboost_question *q)
+{
+    find_slots(h->slot, &h->l->labels, token, q->id, q->start[q->n_bags]);
+    for (size_t b = 0; b < q->n_bags; b++) {
+        h->own_start[b] = h->n;
+        for (size_t i = q->start[b]; i < q->start[b + 1]; i++) {
+            uint32_t slot = h->slot[i];
+            h->slot[h->n] = slot;
+            keep_row(h, i, slot != NO_NUMBER);
+        }
+    }
 }
 
 pboost_status pboost_shard_find(shard *h, const pboost_token *token, const pboost_question *q,
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const label_table *t = &h->l->labels;
-    size_t n = q->start[q->n_bags], stores = h->l->rules.stores, number = h->l->rules.store - 1;
-    uint32_t scope = scope_of(t, token);
+    size_t n = q->start[q->n_bags];
 
     NEED(h->slot = pboost_alloc(n, sizeof *h->slot), err);
-    h->start = q->start;
-    if (stores == 0) {
-        pboost_ids_find_all(h->slot, &t->ids, q->id, n);
-        for (size_t i = 0; i < n; i++)
-            h->slot[i] = allowed(t, token, scope, h->slot[i]);
+    if (h->l->rules.stores == 0) {
+        find_slots(h->slot, &h->l->labels, token, q->id, n);
+        h->start = q->start;
         h->n = n;
         goto done;
     }
-    NEED(h->position = pboost_alloc(n, sizeof *h->position), err);
+    NEED(h->position = pboost_alloc(n + 1, sizeof *h->position), err);
     NEED(h->own_start = pboost_alloc(q->n_bags + 1, sizeof *h->own_start), err);
     h->start = h->own_start;
-    for (size_t b = 0; b < q->n_bags; b++) {
-        h->own_start[b] = h->n;
-        for (size_t i = q->start[b]; i < q->start[b + 1]; i++) {
-            if (!t->units && pboost_id_store(q->id[i], stores) != number)
-                continue;
-            uint32_t slot = allowed(t, token, scope, pboost_ids_find(&t->ids, q->id[i]));
-            if (t->units && slot == NO_NUMBER)
-                continue;
-            h->position[h->n] = (uint32_t)i;
-            h->slot[h->n++] = slot;
-        }
-    }
+    if (h->l->rules.units)
+        find_by_looking(h, token, q);
+    else
+        TRY(find_by_hash(h, token, q, err));
     h->own_start[q->n_bags] = h->n;
 done:
     return st;
@@ -172,20 +205,20 @@ static pboost_status available_here(bool *available, unsigned char *has, pboost_
 {
     pboost_status st = PBOOST_OK;
     const label_table *t = &l->labels;
+    uint32_t *slot = NULL;
 
     TRY(pboost_side_enter(l, &l->write, false, err));
+    NEED(slot = pboost_alloc(n, sizeof *slot), err);
     TRY(pboost_labels_refresh(&l->labels, l->write.store, err));
-    uint32_t scope = scope_of(t, token);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t slot = allowed(t, token, scope, pboost_ids_find(&t->ids, id[i]));
-        if (slot == NO_NUMBER)
-            continue;
-        available[i] =
-            ++has[i] == 1 && !pboost_labels_spent(t, slot) &&
-            (!t->units || t->uses[pboost_labels_use(t, slot)] < pboost_labels_most_uses(t, slot));
-    }
+    find_slots(slot, t, token, id, n);
+    for (size_t i = 0; i < n; i++)
+        if (slot[i] != NO_NUMBER)
+            available[i] = ++has[i] == 1 && !pboost_labels_spent(t, slot[i]) &&
+                           (!t->units || t->uses[pboost_labels_use(t, slot[i])] <
+                                             pboost_labels_most_uses(t, slot[i]));
 done:
     pboost_side_leave(&l->write);
+    free(slot);
     return st;
 }
 

@@ -25,6 +25,7 @@ typedef struct {
     unsigned char *released; /* by bag: see RELEASED_BYTES */
     size_t released_length;
     unsigned char nonce[NONCE_BYTES];
+    digest question;     /* hash of a range of its bags */
     chain_link link;     /* of the entry */
     int64_t entry;       /* that must be witnessed before the reply leaves; -1: none here */
     pboost_reply judged; /* what the rules forbid */

@@ -125,6 +125,54 @@ static void needed_sentence(char out[SENTENCE], const plan_set *set)
              set->min_bag[set->first], epsilon, enough, 100.0 * set->target);
 }
 
+/* Whether trees want smaller bags than the plan has for some pair. */
+static bool trees_want_less(const plan_set *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        for (size_t e = 0; e < set->plan[i].n_costs; e++) {
+            const pboost_plan_point *p = &set->plan[i].point[set->plan[i].cost[e].point];
+            if (pboost_plan_tree_bag_size(p, set->min_bag[i]) != p->bag_size)
+                return true;
+        }
+    return false;
+}
+
+/* What trees change in the recommendation; "": nothing, or there will be none. */
+static void model_sentence(char out[SENTENCE], const plan_set *set)
+{
+    const pboost_plan *plan = &set->plan[set->first];
+    const pboost_plan_point *best = &plan->point[plan->best];
+    size_t size = pboost_plan_tree_bag_size(best, set->min_bag[set->first]);
+    bool open = set->model == NULL, several = set->n * set->n_epsilon > 1;
+    bool trees = open || strcmp(set->model, "trees") == 0 || strcmp(set->model, "auto") == 0;
+
+    bool less = trees && trees_want_less(set);
+
+    out[0] = '\0';
+    if (!trees || (open && !less))
+        return;
+    if (!less)
+        snprintf(out, SENTENCE,
+                 "With --model %s train asks for the same bags. The forecasts are those of a GLM.",
+                 set->model);
+    else if (several)
+        snprintf(out, SENTENCE,
+                 "%s%s: under noise, ask for bags of half of this size, but not below 64 rows and "
+                 "k; trees need more answers than a GLM. The forecasts are those of a GLM.",
+                 open ? "If you choose the model later" : "--model ", open ? "" : set->model);
+    else if (open)
+        snprintf(out, SENTENCE,
+                 "If you choose the model later, ask for bags of %zu rows (--bag-size %zu): trees "
+                 "(--model trees or auto) need more answers than a GLM.",
+                 size, size);
+    else
+        snprintf(
+            out, SENTENCE,
+            "With --model %s train asks for bags of %zu rows, not %zu: trees need more answers "
+            "than a GLM. The forecasts are those of a GLM.",
+            set->model, size, best->bag_size);
+}
+
 /* ---- For people ------------------------------------------------------------------------------ */
 
 static void print_wrapped(FILE *out, const char *text)
@@ -152,6 +200,14 @@ static void print_targets(FILE *out, const plan_set *set)
         if (text[0] != '\0')
             print_wrapped(out, text);
     }
+}
+
+static void print_model(FILE *out, const plan_set *set)
+{
+    char text[SENTENCE];
+    model_sentence(text, set);
+    if (text[0] != '\0')
+        print_wrapped(out, text);
 }
 
 static void print_row(FILE *out, const plan_set *set, size_t i, size_t e)
@@ -199,6 +255,7 @@ void plan_costs_print(FILE *out, const plan_set *set)
         "labelled rows that would do as well.  All if the model is right and effects are as\n"
         "assumed: nothing here was checked on labels.\n",
         measure_title(first->measure));
+    print_model(out, set);
 }
 
 void plan_cost_print(FILE *out, const plan_set *set)
@@ -207,6 +264,7 @@ void plan_cost_print(FILE *out, const plan_set *set)
     cost_sentence(text, &set->plan[set->first]);
     fputc('\n', out);
     print_wrapped(out, text);
+    print_model(out, set);
     if (!(set->target > 0.0))
         return;
     needed_sentence(text, set);
@@ -221,15 +279,16 @@ static json_t *describe_cost(const plan_set *set, size_t i, size_t e)
     const pboost_plan *plan = &set->plan[i];
     const pboost_cost *cost = &plan->cost[e];
     const pboost_plan_point *p = &plan->point[cost->point];
-    return json_pack("{s:I, s:o, s:b, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "min_bag",
-                     (json_int_t)set->min_bag[i], "epsilon", report_json_epsilon(p->epsilon),
-                     "possible", 1, "bags", pboost_strategy_name(p->bags), "rounds",
-                     (json_int_t)p->rounds, "bag_size", (json_int_t)p->bag_size, "excess",
-                     report_json_number(p->excess), "cautious", report_json_number(p->cautious),
-                     "loss", report_json_number(cost->loss), "kept", report_json_number(cost->kept),
-                     "as_good_as_labels", report_json_number(cost->labels), "measure",
-                     report_json_number(cost->measure), "rows_needed",
-                     report_json_number(cost->rows_needed));
+    return json_pack(
+        "{s:I, s:o, s:b, s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "min_bag",
+        (json_int_t)set->min_bag[i], "epsilon", report_json_epsilon(p->epsilon), "possible", 1,
+        "bags", pboost_strategy_name(p->bags), "rounds", (json_int_t)p->rounds, "bag_size",
+        (json_int_t)p->bag_size, "tree_bag_size",
+        (json_int_t)pboost_plan_tree_bag_size(p, set->min_bag[i]), "excess",
+        report_json_number(p->excess), "cautious", report_json_number(p->cautious), "loss",
+        report_json_number(cost->loss), "kept", report_json_number(cost->kept), "as_good_as_labels",
+        report_json_number(cost->labels), "measure", report_json_number(cost->measure),
+        "rows_needed", report_json_number(cost->rows_needed));
 }
 
 static json_t *describe_impossible(const plan_set *set, size_t i, size_t e)
@@ -376,11 +435,20 @@ static void write_targets(FILE *out, const plan_set *set)
     }
 }
 
+static void write_model(FILE *out, const plan_set *set)
+{
+    char text[SENTENCE];
+    model_sentence(text, set);
+    if (text[0] != '\0')
+        page_paragraph(out, text);
+}
+
 void plan_cost_paragraphs(FILE *out, const plan_set *set)
 {
     char text[SENTENCE];
     cost_sentence(text, &set->plan[set->first]);
     page_paragraph(out, text);
+    write_model(out, set);
     if (!(set->target > 0.0))
         return;
     needed_sentence(text, set);
@@ -406,6 +474,7 @@ static void write_page(FILE *out, const plan_set *set, const chart_figure *figur
         first->loss_all_labels, measure_title(first->measure), first->measure_all_labels,
         first->loss_constant, measure_title(first->measure), first->measure_constant);
     page_paragraph(out, ends);
+    write_model(out, set);
     if (set->target > 0.0) {
         page_section(out, "target", "What reaches the target");
         write_targets(out, set);

@@ -12,7 +12,8 @@ typedef struct {
     size_t first;            /* that can be made; the others have the same assumptions */
     size_t n_epsilon;
     const pboost_rational *epsilon;
-    double target; /* 0: none */
+    double target;     /* 0: none */
+    const char *model; /* of train --model; NULL: not chosen yet */
 } plan_set;
 
 /* The table, and what reaches the target. */

@@ -173,6 +173,29 @@ says "masks even the mean"
 drown --estimator aggregate --bags features
 says "masks even the mean"
 
+# ---- trees want smaller bags under noise: what plan says is what train asks for ----
+noisy=(--data d.csv --label y --family linear --epsilon 0.2 --bounds=-16,16)
+expect 0 priorboost plan "${noisy[@]}" --min-bag 16 --json
+size=$(field costs.0.bag_size) small=$(field costs.0.tree_bag_size)
+[ "$size" -gt 128 ] && [ "$small" -eq $((size / 2)) ] || fail "bags of $size and, for trees, $small"
+expect 0 priorboost plan "${noisy[@]}" --min-bag 16
+grep -q "ask for bags of $small rows (--bag-size $small)" stdout || fail "nothing about a model that is chosen later"
+expect 0 priorboost plan "${noisy[@]}" --min-bag 16 --model auto --out auto.html
+grep -q "With --model auto train asks for bags of $small rows, not $size" stdout || fail "nothing about auto"
+grep -q "With --model auto train asks for bags of $small rows, not $size" auto.html || fail "nothing about auto on the page"
+expect 0 priorboost train "${noisy[@]}" --min-bag 16 --rounds 1 --model trees --seed 1 --json --force
+[ "$(field bag_size)" -eq "$small" ] || fail "train asks for bags of $(field bag_size)"
+for model in glm smooth; do
+    expect 0 priorboost plan "${noisy[@]}" --min-bag 16 --model $model
+    grep -q trees stdout && fail "trees with --model $model"
+done
+expect 0 priorboost plan --data d.csv --label y --family linear --min-bag 16 --model trees
+grep -q 'With --model trees train asks for the same bags' stdout || fail "nothing about trees without noise"
+expect 0 priorboost plan "${noisy[@]}" --min-bag 16,64 --model auto --out pairs.html
+grep -q -- '--model auto: under noise, ask for bags of half' stdout || fail "nothing about auto beside pairs"
+expect 2 priorboost plan "${noisy[@]}" --min-bag 16 --model bent
+says "--model is 'bent'; it must be glm, smooth, trees or auto"
+
 # ---- a prior, and what is wrong ----
 expect 0 priorboost train --data d.csv --label y --family linear --min-bag 16 --out prior.json
 plan --prior prior.json --dispersion 1 --json

@@ -43,6 +43,12 @@ expect 0 priorboost report model.json --out again.html
 cmp <(sed -n '/id="curves-1"/,/figcaption/p' again.html | grep -c band) \
     <(sed -n '/id="curves-1"/,/figcaption/p' page.html | grep -c band) || fail 'other curves'
 
+# Standardised columns have the same curves.
+expect 0 "${train[@]}" --test data.csv --model smooth --json
+loss=$(field test_loss)
+expect 0 "${train[@]}" --test data.csv --model smooth --json --standardize
+within "$(python3 -c "print($loss - 1e-6)")" "$(python3 -c "print($loss + 1e-6)")" "$(field test_loss)"
+
 # The bags are those of glm: the answers do not depend on the model.
 expect 0 "${train[@]}" --json --seed 3
 bags=$(field history.0.bags) smallest=$(field history.0.smallest_bag)
@@ -56,6 +62,34 @@ straight=$(field test_loss)
 expect 0 "${train[@]}" --test data.csv --model smooth --json "${noise[@]}"
 within "$(python3 -c "print($straight - 0.05)")" "$(python3 -c "print($straight + 0.05)")" \
     "$(field test_loss)"
+
+# ---- dates bend too: by their days, beside the indicators of their other parts ----
+python3 - <<'PY'
+import datetime, math, random
+r = random.Random(3)
+with open("dates.csv", "w") as f:
+    print("when,x,y", file=f)
+    for i in range(3000):
+        day = r.randrange(3650)
+        date = datetime.date(2015, 1, 1) + datetime.timedelta(days=day)
+        y = math.sin(day / 400) + 0.5 * (date.weekday() == 5) + 0.3 * (i % 11) + r.gauss(0, 0.3)
+        print("" if i == 9 else date, i % 11, y, sep=",", file=f)
+PY
+dates=(priorboost train --data dates.csv --label y --family linear --min-bag 10 --impute mean)
+for part in days days+weekday year; do
+    expect 0 "${dates[@]}" --date "when=$part" --model smooth --json --out dates.json
+    [ "$(field curves.0.column) $(field curves.0.curved)" = "when true" ] || fail "$part is not curved"
+done
+expect 0 "${dates[@]}" --date when=days+weekday --model smooth --json --test dates.csv --out dates.json --report d.html
+within 0.08 0.11 "$(field test_loss)" # the noise has 0.09
+loss=$(field test_loss)
+expect 0 priorboost evaluate --model dates.json --data dates.csv --label y --json
+within -1e-12 1e-12 "$(python3 -c "print($loss - $(field loss))")"
+expect 0 "${dates[@]}" --date when=month --model smooth --json
+[ "$(field curves.0.column)" = x ] || fail "a month has a curve"
+sed 's/"days",//' dates.json >wrong.json
+expect 3 priorboost predict --model wrong.json --data dates.csv
+says 'an object in a feature that is a number, or a date by days or year'
 
 # ---- what is refused, and tables without curves ----
 expect 2 "${train[@]}" --model cubic

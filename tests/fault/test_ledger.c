@@ -295,14 +295,29 @@ static void making_a_store_may_fail(void **state)
 
 /* A checkpoint moves the log into the file; when its sync fails, the answer that was just made
  * durable is still given, the service is broken, and the next process finds everything. */
+/* More pages than a log may have before a checkpoint. */
+static pboost_status render_much(void *user, unsigned char **body, size_t *length,
+                                 const pboost_ledger_answer *answer, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    (void)user, (void)answer;
+
+    *length = 20 << 20;
+    NEED(*body = malloc(*length), err);
+    memset(*body, 'b', *length);
+done:
+    return st;
+}
+
 static void a_checkpoint_may_fail(void **state)
 {
     (void)state;
-    enum { N = 240000 };
+    enum { N = 24 };
     pboost_ledger_rules rules = plain_rules();
-    int64_t *row = malloc(N * sizeof *row);
+    int64_t row[N];
     long broken = 0;
     bool hit = true;
+    pboost_question q = PBOOST_QUESTION_INIT;
 
     for (int i = 0; i < N; i++)
         row[i] = i + 1;
@@ -310,6 +325,9 @@ static void a_checkpoint_may_fail(void **state)
     pboost_ledger *ledger = make_ledger(&template, &rules, N, NULL);
     pboost_token token = plain_token(ledger, "a");
     pboost_ledger_close(ledger);
+    q.token = &token;
+    q.request_id = "r";
+    q.render = render_much;
     for (long n = 1; hit && n < 10; n++) {
         test_store t = copy_of(&template);
         pboost_error err = {0};
@@ -321,16 +339,17 @@ static void a_checkpoint_may_fail(void **state)
         disk.left = n;
         disk.for_good = true;
         disk.hit = false;
-        pboost_status st = ask(&reply, ledger, &token, "r", row, N, 4, NULL, &err);
+        pboost_status st = ask_as(&reply, ledger, q, row, N, 4, &err);
         hit = disk.hit;
         disk.what = NOTHING;
         assert_int_equal(pboost_ledger_broken(ledger), hit);
         broken += st == PBOOST_OK && hit;
         pboost_ledger_close(ledger);
         ledger = open_store(&t);
-        assert_ok(ask(&again, ledger, &token, "r", row, N, 4, NULL, &err), err);
+        assert_ok(ask_as(&again, ledger, q, row, N, 4, &err), err);
+        assert_int_equal(again.length, 20 << 20);
         if (st == PBOOST_OK)
-            assert_memory_equal(again.body, reply.body, reply.length);
+            assert_true(again.retried);
         pboost_reply_free(&reply);
         pboost_reply_free(&again);
         pboost_ledger_close(ledger);
@@ -338,7 +357,6 @@ static void a_checkpoint_may_fail(void **state)
     }
     assert_true(broken >= 1);
     drop_store(&template);
-    free(row);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -347,6 +365,68 @@ static void any_allocation_of_a_question_may_fail(void **state)
 {
     (void)state;
     assert_true(fail_allocations(fresh) > 20);
+}
+
+/* One question after another, each with one more allocation before one that fails.  It is answered,
+ * or can be asked again, or was interrupted between the commits and then stays refused. */
+static void any_allocation_of_a_question_to_two_stores_may_fail(void **state)
+{
+    enum { QUESTIONS = 4000, PER_QUESTION = 8 };
+    test_store t[2] = {new_store(), new_store()};
+    const char *url[] = {t[0].url, t[1].url};
+    pboost_ledger_rules rules = plain_rules();
+    pboost_error err = {0};
+    pboost_ledger *ledger;
+    pboost_audit audit;
+    long refused = 0, answered = 0, n = 1;
+    (void)state;
+
+    assert_ok(pboost_ledger_create_all(url, 2, &rules, NULL, &err), err);
+    assert_ok(pboost_ledger_open_all(&ledger, url, 2, NULL, &err), err);
+    import_rows(ledger, 1, (size_t)QUESTIONS * PER_QUESTION, NULL);
+    pboost_token token = plain_token(ledger, "a");
+    for (; n == 1 || injected(); n++) {
+        int64_t row[PER_QUESTION];
+        pboost_id id[PER_QUESTION];
+        const size_t start[] = {0, PER_QUESTION};
+        char request[32];
+        pboost_question q = PBOOST_QUESTION_INIT;
+        pboost_reply reply;
+
+        assert_true(n < QUESTIONS);
+        for (int i = 0; i < PER_QUESTION; i++) {
+            row[i] = PER_QUESTION * n + i;
+            id[i] = (pboost_id){NULL, row[i]};
+        }
+        snprintf(request, sizeof request, "r%ld", n);
+        q.token = &token;
+        q.request_id = request;
+        q.n_bags = 1;
+        q.start = start;
+        q.id = id;
+        inject_allocation(n);
+        pboost_status st = pboost_ledger_ask(&reply, ledger, &q, &err);
+        inject_nothing();
+        pboost_reply_free(&reply);
+        if (st != PBOOST_OK && st != PBOOST_NO_MEMORY)
+            fail_msg("allocation %ld: %s", n, err.message);
+        refused += st == PBOOST_NO_MEMORY;
+        st = ask(&reply, ledger, &token, request, row, PER_QUESTION, PER_QUESTION, NULL, &err);
+        if (st == PBOOST_REFUSED)
+            assert_int_equal(reply.problem, PBOOST_PROBLEM_REQUEST_INCOMPLETE);
+        else
+            assert_ok(st, err);
+        answered += st == PBOOST_OK;
+        pboost_reply_free(&reply);
+    }
+    assert_true(refused > 20);
+    assert_ok(pboost_ledger_audit(&audit, ledger, &err), err);
+    assert_int_equal(audit.problems, 0);
+    assert_int_equal(audit.answers, answered);
+    assert_int_equal(audit.interrupted, n - 1 - answered);
+    pboost_ledger_close(ledger);
+    drop_store(&t[0]);
+    drop_store(&t[1]);
 }
 
 static pboost_status open_and_more(const test_store *t, pboost_error *err)
@@ -437,6 +517,7 @@ int main(void)
         cmocka_unit_test(making_a_store_may_fail),
         cmocka_unit_test(a_checkpoint_may_fail),
         cmocka_unit_test(any_allocation_of_a_question_may_fail),
+        cmocka_unit_test(any_allocation_of_a_question_to_two_stores_may_fail),
         cmocka_unit_test(any_allocation_of_opening_and_auditing_may_fail),
         cmocka_unit_test(without_entropy_nothing_is_answered_or_spent),
     };

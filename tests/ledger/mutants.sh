@@ -93,9 +93,9 @@ mutant() {
 mutant "sensitivity" core/oracle/mechanism.c privacy_epsilon_audit '(grid->upper - grid->lower) * epsilon.den' '((grid->upper - grid->lower) / 2) * epsilon.den'
 scale='pboost_laplace_scale(&number[j].grid, own.epsilon)'
 low_scale='pboost_laplace_scale(&number[j].grid, (pboost_rational){10 * own.epsilon.num, 9 * own.epsilon.den})'
-release='TRY(pboost_number_release(&a->total[j], &l->number[j], &source, err));'
+release='TRY(pboost_number_release(total, &l->number[j], &source, err));'
 # with_noise STATEMENTS: they change the noise of number j of bag b
-with_noise() { echo "int64_t before = a->total[j]; $release int64_t noise = a->total[j] - before; $1 a->total[j] = before + noise;"; }
+with_noise() { echo "int64_t before = *total; $release int64_t noise = *total - before; $1 *total = before + noise;"; }
 paired='static int64_t first; if (b % 2 == 1) noise = -first; first = noise;'
 mutant "sensitivity, in the ledger" core/oracle/rules.c ledger_noise "$scale" 'pboost_laplace_scale(&(label_grid){0, (number[j].grid.upper - number[j].grid.lower) / 2, 1}, own.epsilon)'
 mutant "sensitivity of counts" core/oracle/rules.c ledger_vectors 'PBOOST_ANSWER_CLASSES ? 2' 'PBOOST_ANSWER_CLASSES ? 1'
@@ -118,9 +118,9 @@ mutant "no opposite noise in a pair of bags, through HTTP" ledger/ledger.c serve
 mutant "no noise for two bags" ledger/ledger.c ledger_noise "$release" "$(with_noise "${paired/-first/first}")"
 mutant "no noise for two requests" ledger/ledger.c ledger_noise "$release" "$(with_noise 'static int64_t kept[1 << 12]; if (kept[b] != 0) noise = kept[b]; kept[b] = noise;')"
 mutant "the system's randomness" ledger/ledger.c ledger_noise 'pboost_rng_source_system(&source);' 'pboost_rng_source_seeded(&source, 1, RNG_NOISE, 0);'
-mutant "no sum without noise in the log" ledger/ledger.c server_noise "$release" 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)a->total[j]); '"$release"
+mutant "no sum without noise in the log" ledger/ledger.c server_noise "$release" 'dprintf(2, "{\"time\":0,\"level\":\"info\",\"event\":\"sum\",\"message\":\"%lld\"}\n", (long long)*total); '"$release"
 mutant "sums that could overflow" core/oracle/mechanism.c unit_oracle_mechanism 'sum > (pboost_u128)SUM_LIMIT' 'false'
-mutant "every bag is checked" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, a->n' 'claim c = {1, a->n'
+mutant "every bag is checked" ledger/ledger.c ledger_rules 'claim c = {a->q->n_bags, h->n' 'claim c = {1, h->n'
 mutant "bags of at least k" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_BAG_TOO_SMALL, small_bags},' ''
 mutant "a row once in a request" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_DUPLICATE_ROW, repeated_rows},' ''
 mutant "spent rows, by the rules" ledger/rules.c ledger_rules '{PBOOST_PROBLEM_ROW_SPENT, spent_rows},' ''
@@ -133,8 +133,8 @@ mutant "a weak epsilon is confirmed" ledger/rules.c ledger_rules 'is_weak(rules)
 mutant "the epsilon of a unit is confirmed" ledger/rules.c ledger_rules '(pboost_u128)epsilon.num * rules->unit_rows' '(pboost_u128)epsilon.num'
 mutant "what an oracle tells cannot steer a terminal" io/utf8.c unit_net_wire "*c < ' ' || *c == 0x7f ||" ""
 mutant "the data sheet is part of the rules" ledger/rules.c ledger_rules 'TRY(pboost_sheet_set(&rules.sheet, i, pboost_read_text(&r), err));' '(void)pboost_read_text(&r);'
-mutant "scopes" ledger/ledger.c ledger_tokens 't->scope[slot[i]] != scope' 'false'
-mutant "erased rows look unknown" ledger/ledger.c ledger_tokens '(*pboost_labels_of(t, slot[i]) == NO_LABEL ||' '(false ||'
+mutant "scopes" ledger/shards.c ledger_tokens 't->scope[slot[i]] != scope' 'false'
+mutant "erased rows look unknown" ledger/shards.c ledger_tokens '(*pboost_labels_of(t, slot[i]) == NO_LABEL ||' '(false ||'
 mutant "same id, other question" ledger/ledger.c ledger_rules 'stored.found && !pboost_digest_equal(&stored.hash, &a->hash)' 'false'
 mutant "same id, same bytes" ledger/ledger.c ledger_rules '*answered = stored.found;' '*answered = false;'
 mutant "unknown heads" ledger/ledger.c ledger_chain 'if (!known)' 'if (false)'
@@ -187,8 +187,8 @@ mutant "a scope without a share" ledger/import.c ledger_scopes 'shares->named &&
 mutant "shares within unit_rows" ledger/shares.c ledger_scopes 'total > unit_rows' 'false'
 mutant "refusals are limited" ledger/refusals.c ledger_scopes '(uint64_t)named < l->options.refusal_rows' 'true'
 mutant "refusals are recorded" ledger/ledger.c ledger_scopes 'st == PBOOST_REFUSED && is_recorded(out)' 'false'
-mutant "the limit comes before the rules" ledger/ledger.c ledger_scopes 'TRY(pboost_refusals_check(out, l, token, err));' 'find_slots(a->slot, l, token, a->q->id, a->n); TRY(pboost_claim_judge(out, &l->rules, &l->labels, &c, quota, err)); TRY(pboost_refusals_check(out, l, token, err));'
-mutant "the limit is told" cli/cmd_serve.c server_api 'ledger_options.refusal_rows = refusal_rows;' ''
+mutant "the limit comes before the rules" ledger/ledger.c ledger_scopes 'TRY(pboost_refusals_check(out, l, &a->token, err));' 'TRY(judge_shard(a, a->shard, err)); pboost_claims_merge(out, &a->shard->judged); TRY(pboost_claim_refuse(out, err)); pboost_shard_clear(a->shard); a->shard->entered = true; TRY(pboost_refusals_check(out, l, &a->token, err));'
+mutant "the limit is told" cli/cmd_serve.c server_api 'ledger_options[i].refusal_rows = refusal_rows;' ''
 mutant "erasure spends" ledger/erase.c ledger_import 'f->spend[f->n_spend++] = slot;' ';'
 mutant "erasure takes the label" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET id = NULL'
 mutant "erasure takes the id" ledger/erase.c ledger_erase 'SET label = NULL, id = NULL' 'SET label = NULL'
@@ -210,7 +210,7 @@ mutant "a new key is kept before it is used" ledger/rekey.c ledger_seal 'TRY(res
 mutant "old keys leave the file" ledger/rekey.c ledger_seal 'TRY(pboost_keys_write(&kept, s->key_file, true, err));' 'kept = l->keys;'
 mutant "hash of an entry" ledger/audit.c ledger_chain 'memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0' 'false'
 mutant "seal of a reply" ledger/audit.c ledger_chain 'memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0' 'false'
-mutant "sums are computed again" ledger/audit.c ledger_vectors 'known && !same' 'false'
+mutant "sums are computed again" ledger/audit_answers.c ledger_vectors 'known && !same' 'false'
 mutant "MAC of an entry, in an audit" ledger/audit.c ledger_chain 'sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0' 'false'
 mutant "names of units and scopes" ledger/audit.c ledger_upgrade '!pboost_digest_equal(&now.range[i].hash, &list->range[i].hash)' 'false'
 mutant "tokens are as the chain says" ledger/audit.c ledger_upgrade 'if (!pboost_digest_equal(&here, &there))' 'if (false)'
@@ -224,7 +224,7 @@ mutant "what was looked at is the same store" ledger/open.c ledger_integrity 'he
 mutant "a store older than its witness" ledger/witness.c ledger_restore 'here.number < 0 || !pboost_digest_equal(&here.hash, &w->last.hash)' 'false'
 mutant "a store older than its witness, through HTTP" ledger/witness.c server_integrity 'here.number < 0 || !pboost_digest_equal(&here.hash, &w->last.hash)' 'false'
 mutant "a store without its witness" ledger/witness.c ledger_restore 'if (w->fd < 0 && errno == ENOENT) {' 'if (w->fd < 0 && errno == ENOENT) { return PBOOST_OK;'
-mutant "the witness before the reply" ledger/ledger.c ledger_witness 'TRY(pboost_ledger_cover(ledger, a.entry, err));' ';'
+mutant "the witness before the reply" ledger/ledger.c ledger_witness 'return pboost_ledger_cover(h->l, h->entry, err);' 'return PBOOST_OK;'
 mutant "the witness is on the disk" ledger/witness.c ledger_witness 'fdatasync(w->fd) != 0' 'false'
 mutant "the witness is still there" ledger/witness.c ledger_witness 'if (!still_there(w)) {' 'if (false) {'
 mutant "records of the witness are authenticated" ledger/witness.c ledger_witness 'sodium_memcmp(mac.byte, byte + length - sizeof mac.byte, sizeof mac.byte) == 0' 'true'
@@ -234,11 +234,11 @@ mutant "a restore counts units" ledger/restore.c ledger_restore 'TRY(use_unit(r,
 mutant "a restore repeats erasures" ledger/restore.c ledger_restore '{"forget", redo_forget},' ''
 mutant "a restore repeats revocations" ledger/restore.c ledger_restore '{"revoke", redo_revoke},' ''
 mutant "a restore without witness spends every row" ledger/restore.c ledger_restore 'TRY(burn(r, "burn-all", 0, n, err));' ';'
-mutant "rows that were lost do not come in again" ledger/import.c ledger_restore 'TRY(check_lost(&m, s, err));' ';'
+mutant "rows that were lost do not come in again" ledger/import.c ledger_restore 'TRY(check_lost(m, s, err));' ';'
 mutant "heads that were lost stay known" ledger/chain.c ledger_restore '" + (SELECT count(*) FROM ledger_lost_head WHERE hash = $1)"' '""'
 mutant "the head of an earlier fit is sent" net/head.c server_learner 'if (strcmp(owner, mine) == 0)' 'if (false)'
-mutant "a nonce in what is released" ledger/ledger.c ledger_integrity 'TRY(pboost_draw_bytes(a->nonce, NONCE_BYTES, err));' ';'
-mutant "a nonce in the seal" ledger/ledger.c ledger_integrity 'pboost_chain_seal(&link, a->nonce, out->body, out->length);' 'pboost_chain_seal(&link, (unsigned char[NONCE_BYTES]){0}, out->body, out->length);'
+mutant "a nonce in what is released" ledger/ledger.c ledger_integrity 'TRY(pboost_draw_bytes(h->nonce, NONCE_BYTES, err));' ';'
+mutant "a nonce in the seal" ledger/ledger.c ledger_integrity 'pboost_chain_seal(&own->link, own->nonce, out->body, out->length);' 'pboost_chain_seal(&own->link, (unsigned char[NONCE_BYTES]){0}, out->body, out->length);'
 mutant "MAC of a token" ledger/token.c ledger_integrity 'if (!whole || sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)' 'if (!whole)'
 mutant "MAC of an entry" ledger/chain.c ledger_integrity 'if (!pboost_digest_equal(&mac, &right))' 'if (false)'
 mutant "the chain is replayed at opening" ledger/open.c ledger_integrity 'if (audit.problems > 0 && !l->options.inspect)' 'if (false)'
@@ -251,8 +251,33 @@ mutant "the constraint on units" ledger/store.c ledger_rules ', PRIMARY KEY (uni
 mutant "writers take turns" ledger/store_sqlite.c ledger_races 'write ? "BEGIN IMMEDIATE" : "BEGIN"' '"BEGIN"'
 mutant "a failed fsync breaks the store" ledger/store_sqlite.c fault_ledger 'primary == SQLITE_IOERR ||' ''
 mutant "checkpoints are watched" ledger/store_sqlite.c fault_ledger '(void)checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, NULL);' '(void)sqlite3_wal_checkpoint(of(s)->db, NULL);'
-mutant "one transaction" ledger/ledger.c fault_ledger 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
-mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(pboost_store_commit(s, err));' 'static int late; if (++late % 3 == 0) TRY(pboost_store_commit(s, err));' 60
+# several stores of one oracle
+mutant "one draw of noise for all stores" ledger/ledger.c ledger_stores '*total += a->shard[i].total[b * a->width + j];' '{ int64_t other = a->shard[i].total[b * a->width + j]; TRY(pboost_number_release(&other, &l->number[j], &source, err)); *total += other; }'
+mutant "the sum has the rows of all stores" ledger/ledger.c ledger_stores '*total += a->shard[i].total[b * a->width + j];' ';'
+mutant "only all stores together answer" ledger/ledger.c ledger_stores 'TRY(pboost_ledger_check_whole(ledger, err));' ';'
+mutant "only all stores together are served" cli/cmd_serve.c server_stores 'TRY(pboost_ledger_check_whole(ledger, err));' ';'
+mutant "stores of one oracle" ledger/stores.c ledger_stores 'strcmp(r->oracle, l[0]->rules.oracle) != 0' 'false'
+mutant "stores with the same rules" ledger/stores.c ledger_stores 'TRY(check_same_rules(l[0], l[i], err));' ';'
+mutant "a store is given once" ledger/stores.c ledger_stores 'if (l[j]->rules.store == r->store)' 'if (false)'
+mutant "tokens are in the first store" ledger/token.c ledger_stores 'TRY(pboost_ledger_check_first(ledger, err));' ';'
+mutant "what was interrupted is not answered again" ledger/ledger.c ledger_stores 'if (begun > 0) {' 'if (false) {'
+mutant "claims are committed before the answer" ledger/ledger.c torture_ledger_kill 'TRY(pboost_shards_each(a, own + 1, a->n_shards - 1, commit_shard, err));
+    TRY(commit_shard(a, own, err));' 'TRY(commit_shard(a, own, err));
+    TRY(pboost_shards_each(a, own + 1, a->n_shards - 1, commit_shard, err));' 300 1 2
+mutant "nothing is written before all stores agree" ledger/ledger.c ledger_stores 'TRY(pboost_claim_refuse(out, err));' 'TRY(pboost_shards_each(a, a->shard, a->n_shards, claim_shard, err)); TRY(pboost_claim_refuse(out, err));'
+mutant "rows by their own store" ledger/import.c ledger_stores 'pboost_id_store(by[i], stores) == number)
+            copy_row' 'true)
+            copy_row'
+mutant "a unit in one store" ledger/import.c ledger_stores 'in->unit != NULL ? in->unit : in->id' 'in->id'
+mutant "an id in one store, at import" ledger/import.c ledger_stores 'TRY(check_elsewhere(&d[i], &d[j], err));' ';'
+mutant "an id in one store, at opening" ledger/notes.c ledger_stores 'if (pboost_stores_find_twice(problem, ledger) != PBOOST_OK)' 'if (false)'
+mutant "an answer has its claims, at opening" ledger/stores.c ledger_stores 'TRY(pboost_stores_check(*out, err));' ';'
+mutant "an answer has its claims, in an audit" ledger/audit_answers.c ledger_stores "if (*problem != '\\0')" 'if (false)'
+mutant "tokens count the rows of all stores" ledger/ledger.c ledger_stores 'pboost_token_spend(l->write.store, &token, a->n, err)' 'pboost_token_spend(l->write.store, &token, own->n, err)'
+mutant "bags are as large as in all stores" ledger/rules.c ledger_stores 'whole[b + 1] - whole[b] <' 'j->claim->start[b + 1] - j->claim->start[b] <'
+mutant "a restore spends claims of other answers" ledger/restore.c ledger_stores '{"claim", redo_answer},' ''
+mutant "one transaction" ledger/ledger.c fault_ledger 'TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));' 'TRY(pboost_store_commit(l->write.store, err)); TRY(pboost_store_begin(l->write.store, true, err)); TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));'
+mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(pboost_store_commit(h->l->write.store, err));' 'static int late; if (++late % 3 == 0) TRY(pboost_store_commit(h->l->write.store, err));' 60
 mutant "commits are synced" ledger/store_sqlite.c ledger_durability 'PRAGMA synchronous = FULL' 'PRAGMA synchronous = NORMAL'
 mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "ELSE 'on' END, true)" "ELSE current_setting('synchronous_commit') END, true)"
 mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledger_durability 'st = settle(s, err);' 'st = of(s)->schema[0] == 0 ? settle(s, err) : PBOOST_OK; /* when it is opened */'
@@ -272,7 +297,7 @@ mutant "no password in a message" cli/query_postgresql.c cli_query 'has_stray_at
 mutant "a query only reads" cli/query_sqlite.c cli_query '!sqlite3_stmt_readonly(q->statement) || ' ''
 mutant "a query only reads, PostgreSQL" cli/query_postgresql.c postgresql:cli_query 'REPEATABLE READ READ ONLY' 'REPEATABLE READ'
 mutant "no password in the arguments" ledger/store_postgresql.c postgresql:server_database 'TRY(refuse_password(url, err));' '' Passwords.test_not_in_the_arguments
-mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(answer_bags(a, l, err));' 'TRY(pboost_store_commit(s, err)); TRY(pboost_store_begin(s, true, err)); TRY(answer_bags(a, l, err));'
+mutant "one transaction, PostgreSQL" ledger/ledger.c postgresql:fault_ledger_postgresql 'TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));' 'TRY(pboost_store_commit(l->write.store, err)); TRY(pboost_store_begin(l->write.store, true, err)); TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));'
 mutant "a lost connection is made again" ledger/store_postgresql.c postgresql:fault_ledger_postgresql 'PQreset(of(s)->connection);' ';'
 mutant "who asks is asked for a token" server/request.c server_api 'r->route->roles == ANYONE' 'true'
 mutant "a learner sees only itself" server/handlers_watch.c server_api '(role & (AUDITORS | APPROVER)) != 0' 'true'

@@ -169,10 +169,10 @@ class Vectors(Case):
                 train = [PRIORBOOST, "train", "--data", str(data), "--id", "id", "--family", "classes", "--rounds", "4",
                          "--bags", "random", "--oracle", service.url, "--token-file", str(token), "--out", str(model)]
                 for kill in range(1, kills + 1):
-                    resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint").is_dir()
+                    resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint", "run").exists()
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         subprocess.run([*train, *resume], capture_output=True, timeout=0.04 * kill)
-                resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint").is_dir()
+                resume = ["--resume"] * pathlib.Path(f"{model}.checkpoint", "run").exists()
                 if not model.exists():
                     done = subprocess.run([*train, *resume], capture_output=True, text=True)
                     self.assertEqual(done.returncode, 0, done.stderr)

@@ -2,7 +2,9 @@
 #include "data/matrix.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "data/curve.h"
 #include "kernels/glm.h"
 
 pboost_matrix pboost_matrix_f64(const double *data, size_t rows, size_t cols)
@@ -70,13 +72,10 @@ const double *pboost_panel_direct(const pboost_samples *s, panel_rows rows)
     return (const double *)s->x->data + rows.first * PANEL_LANES;
 }
 
-const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *s,
-                                  panel_rows rows)
+/* The columns of x, and zeros up to the end of the last block. */
+static void gather(double *work, size_t capacity, const pboost_samples *s, panel_rows rows)
 {
     const pboost_matrix *x = s->x;
-    if (pboost_panel_is_direct(s, rows.stride, rows.shift))
-        return (const double *)x->data + rows.first * PANEL_LANES;
-
     if (x->col_stride != 1)
         gather_strided(work, capacity, s, rows);
     else if (x->type == PBOOST_F32)
@@ -85,8 +84,28 @@ const double *pboost_panel_gather(double *work, size_t capacity, const pboost_sa
         pboost_glm_kernels()->gather(work, capacity,
                                      (glm_rows){x->data, x->row_stride, s->row, x->cols, rows.first,
                                                 rows.stride, rows.count});
+}
+
+static void gather_curved(double *work, size_t capacity, const pboost_samples *s, panel_rows rows)
+{
+    const pboost_curved *curved = s->x->data;
+    pboost_samples straight = *s;
+    size_t last = pboost_panel_blocks(s->x->cols) - 1;
+
+    straight.x = &curved->x;
+    memset(work + last * capacity * PANEL_LANES, 0, rows.count * PANEL_LANES * sizeof *work);
+    gather(work, capacity, &straight, rows);
+    pboost_curved_fill(work, capacity, rows.count, curved);
+}
+
+const double *pboost_panel_gather(double *work, size_t capacity, const pboost_samples *s,
+                                  panel_rows rows)
+{
+    if (pboost_panel_is_direct(s, rows.stride, rows.shift))
+        return (const double *)s->x->data + rows.first * PANEL_LANES;
+    (s->x->type == PBOOST_CURVED ? gather_curved : gather)(work, capacity, s, rows);
     if (rows.shift != NULL)
-        subtract_shift(work, capacity, x->cols, rows);
+        subtract_shift(work, capacity, s->x->cols, rows);
     return work;
 }
 
@@ -94,8 +113,8 @@ pboost_status pboost_samples_check(const pboost_samples *s, bool need_target, pb
 {
     if (s->x == NULL || s->x->data == NULL)
         return pboost_fail(err, PBOOST_INVALID, "the samples have no feature matrix");
-    if (s->x->type != PBOOST_F64 && s->x->type != PBOOST_F32)
-        return pboost_fail(err, PBOOST_INVALID, "element type %d is neither f64 nor f32",
+    if (s->x->type != PBOOST_F64 && s->x->type != PBOOST_F32 && s->x->type != PBOOST_CURVED)
+        return pboost_fail(err, PBOOST_INVALID, "element type %d is neither f64, f32 nor curved",
                            (int)s->x->type);
     if (s->n == 0)
         return pboost_fail(err, PBOOST_BAD_DATA, "there are no samples; at least 1 is needed");

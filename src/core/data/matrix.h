@@ -16,11 +16,15 @@ static inline size_t pboost_panel_blocks(size_t cols)
     return (cols + PANEL_LANES - 1) / PANEL_LANES;
 }
 
+double pboost_curved_at(const pboost_matrix *x, size_t row, size_t col); /* curve.h */
+
 /* One element of x. */
 static inline double pboost_matrix_at(const pboost_matrix *x, size_t row, size_t col)
 {
     ptrdiff_t at = (ptrdiff_t)row * x->row_stride + (ptrdiff_t)col * x->col_stride;
-    return x->type == PBOOST_F64 ? ((const double *)x->data)[at] : ((const float *)x->data)[at];
+    return x->type == PBOOST_F64   ? ((const double *)x->data)[at]
+           : x->type == PBOOST_F32 ? ((const float *)x->data)[at]
+                                   : pboost_curved_at(x, row, col);
 }
 
 static inline size_t pboost_samples_row(const pboost_samples *s, size_t i)

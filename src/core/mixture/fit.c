@@ -13,6 +13,7 @@
 #include <priorboost/curves.h>
 
 #include "base/options.h"
+#include "data/curve.h"
 #include "fit/aggregate/constant.h"
 #include "fit/estimator.h"
 #include "fit/predict.h"
@@ -366,7 +367,7 @@ pboost_status pboost_mixture_fit(pboost_mixture *out, pboost_mixture_report *rep
     f.answers = answers;
     f.first_bag = first_bag;
     f.n_bags = report->bags = answers->n_bags - first_bag;
-    f.straight.x.cols -= own.fit.curves;
+    f.straight.x = pboost_matrix_first(&features->x, features->x.cols - own.fit.curves);
     f.folds = features->x.rows > LARGE_ROWS || f.n_bags < 2 * MOST_FOLDS ? LARGE_FOLDS : MOST_FOLDS;
     TRY(mixture_fit_init(&f, err));
     TRY(fit_whole(&f, PBOOST_MEMBER_CONSTANT, NULL, err));

@@ -240,6 +240,51 @@ pboost_status pboost_answers_append(pboost_answers *answers, const pboost_bags *
     return pboost_answers_append_vectors(answers, bags, 1, mean, noise_variance, err);
 }
 
+/* Round by round, so that a learner that forgets earlier rounds can. */
+static pboost_status copy_number(pboost_answers *to, const pboost_answers *from, size_t number,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t width = pboost_answers_width(from);
+
+    TRY(pboost_answers_reserve(to, 1, from->n_rounds, from->n_bags, from->n_rows, err));
+    to->start[0] = to->round_start[0] = 0;
+    for (size_t b = 0; b < from->n_bags; b++) {
+        to->start[b + 1] = from->start[b + 1];
+        to->mean[b] = from->mean[b * width + number];
+        to->noise_variance[b] = from->noise_variance[b * width + number];
+    }
+    if (from->n_rows > 0)
+        memcpy(to->row, from->row, from->n_rows * sizeof *to->row);
+    for (size_t t = 0; t < from->n_rounds; t++)
+        to->round_start[t + 1] = from->round_start[t + 1];
+    to->n_rounds = from->n_rounds;
+    to->n_bags = from->n_bags;
+    to->n_rows = from->n_rows;
+    to->rounded = from->rounded;
+done:
+    return st;
+}
+
+pboost_status pboost_answers_number(pboost_answers **out, const pboost_answers *answers,
+                                    size_t number, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_answers *own = NULL;
+
+    *out = NULL;
+    if (number >= pboost_answers_width(answers))
+        FAIL(err, PBOOST_INVALID, "number %zu of the answers is asked for, but the last is %zu",
+             number, pboost_answers_width(answers) - 1);
+    TRY(pboost_answers_create(&own, err));
+    TRY(copy_number(own, answers, number, err));
+    *out = own;
+    own = NULL;
+done:
+    pboost_answers_free(own);
+    return st;
+}
+
 /* ---- What is in it --------------------------------------------------------------------------- */
 
 pboost_bags pboost_answers_bags(const pboost_answers *answers)

@@ -17,6 +17,7 @@
 #define SHIFT_RATIO 16.0           /* mean over standard deviation from which a column is shifted */
 #define SUM_ROWS ((size_t)1 << 14) /* of a chunk */
 #define ROWS_AHEAD 12
+#define CURVED_ROWS ((size_t)64)   /* of a panel */
 #define LINE (64 / sizeof(double)) /* of the cache */
 #define CONSTANT 1e-13             /* deviation over magnitude that is rounding alone */
 
@@ -31,7 +32,8 @@ void pboost_units_free(standard_units *u)
 typedef struct {
     const bag_rows *bags;
     const double *base;
-    double *sums;     /* by chunk: sums, then squares, then room for a row */
+    double *sums;     /* by chunk: sums, then squares, then room for a row or a panel */
+    size_t size;      /* of that */
     double *row_room; /* NULL: where rows go, side by side */
 } column_task;
 
@@ -52,6 +54,26 @@ static void copy_row(double *restrict to, const pboost_matrix *x, size_t row, bo
         to[j] = pboost_matrix_at(x, row, j);
 }
 
+/* Rows with curves: their functions are computed for a panel at a time. */
+static void sum_curved(double *restrict sum, double *restrict square, double *panel,
+                       const column_task *task, size_t first, size_t end)
+{
+    const bag_rows *bags = task->bags;
+    pboost_samples samples = {.x = bags->x, .row = bags->row, .n = end};
+    for (size_t at = first; at < end; at += CURVED_ROWS) {
+        size_t count = end - at < CURVED_ROWS ? end - at : CURVED_ROWS;
+        (void)pboost_panel_gather(panel, CURVED_ROWS, &samples, (panel_rows){at, count, 1, NULL});
+        for (size_t j = 0; j < bags->x->cols; j++) {
+            const double *x = panel + j / PANEL_LANES * CURVED_ROWS * PANEL_LANES + j % PANEL_LANES;
+            for (size_t r = 0; r < count; r++) {
+                double v = x[r * PANEL_LANES] - task->base[j];
+                sum[j] += v;
+                square[j] += v * v;
+            }
+        }
+    }
+}
+
 static void sum_chunk(void *context, size_t chunk, int worker)
 {
     const column_task *task = context;
@@ -59,11 +81,15 @@ static void sum_chunk(void *context, size_t chunk, int worker)
     size_t d = bags->x->cols, first = bags->start[0] + chunk * SUM_ROWS;
     size_t end =
         bags->start[bags->n_bags] - first < SUM_ROWS ? bags->start[bags->n_bags] : first + SUM_ROWS;
-    double *restrict sum = task->sums + chunk * 3 * d, *restrict square = sum + d;
+    double *restrict sum = task->sums + chunk * task->size, *restrict square = sum + d;
     double *room = square + d;
     bool adjacent = bags->x->type == PBOOST_F64 && bags->x->col_stride == 1;
     (void)worker;
     memset(sum, 0, 2 * d * sizeof *sum);
+    if (bags->x->type == PBOOST_CURVED && task->row_room == NULL) {
+        sum_curved(sum, square, room, task, first, end);
+        return;
+    }
     for (size_t i = first; i < end; i++) {
         if (task->row_room != NULL)
             room = task->row_room + (i - bags->start[0]) * d;
@@ -89,14 +115,16 @@ static pboost_status sum_columns(double *sum, double *square, double *base, doub
     column_task task = {.bags = bags, .base = base, .row_room = rows};
     for (size_t j = 0; j < d; j++)
         base[j] = pboost_matrix_at(bags->x, bags->row[bags->start[0]], j);
-    NEED(task.sums = pboost_alloc(chunks * 3 * d, sizeof *task.sums), err);
+    size_t panel = CURVED_ROWS * pboost_panel_blocks(d) * PANEL_LANES;
+    task.size = 2 * d + (bags->x->type == PBOOST_CURVED ? panel : d);
+    NEED(task.sums = pboost_alloc(chunks * task.size, sizeof *task.sums), err);
     threads = pboost_threads_for(threads, VALUE_NS * (double)(n * d));
     pboost_parallel(chunks, threads, sum_chunk, &task);
     for (size_t j = 0; j < d; j++) {
         sum[j] = square[j] = 0.0;
         for (size_t c = 0; c < chunks; c++) {
-            sum[j] += task.sums[c * 3 * d + j];
-            square[j] += task.sums[c * 3 * d + d + j];
+            sum[j] += task.sums[c * task.size + j];
+            square[j] += task.sums[c * task.size + d + j];
         }
     }
 done:

@@ -25,15 +25,20 @@ static size_t pilot_rows(size_t rows)
     return rows / PILOT_PART;
 }
 
-/* The size of bags under noise if trees are fitted too.  The plan is for a GLM, which needs fewer
- * answers than trees do: half of its size was better by three points of what is explained, in the
- * mean of eleven real tables (docs/models.md). */
-static size_t size_of(const pboost_plan_point *point, const pboost_plan_options *o)
+/* Half of the size was better by three points of what is explained, in the mean of eleven real
+ * tables (docs/models.md). */
+size_t pboost_plan_tree_bag_size(const pboost_plan_point *point, size_t min_bag)
 {
-    size_t least = o->rules.min_bag > LEAST_FOR_TREES ? o->rules.min_bag : LEAST_FOR_TREES;
-    if (!o->trees || o->rules.epsilon.den == 0 || o->fixed.bag_size > 0 || point->bag_size <= least)
+    size_t least = min_bag > LEAST_FOR_TREES ? min_bag : LEAST_FOR_TREES;
+    if (point->epsilon.den == 0 || point->bag_size <= least)
         return point->bag_size;
     return point->bag_size / 2 > least ? point->bag_size / 2 : least;
+}
+
+static size_t size_of(const pboost_plan_point *point, const pboost_plan_options *o)
+{
+    return o->trees && o->fixed.bag_size == 0 ? pboost_plan_tree_bag_size(point, o->rules.min_bag)
+                                              : point->bag_size;
 }
 
 static void follow(pboost_choice *choice, const pboost_plan_options *o)

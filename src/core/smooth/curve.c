@@ -19,6 +19,7 @@
 
 #include "bags/sort.h"
 #include "base/jacobi.h"
+#include "data/curve.h"
 #include "try.h"
 
 #define LEAST_VALUES 8   /* different numbers */
@@ -36,55 +37,6 @@ void pboost_curve_free(pboost_curve *curve)
     free(curve->value);
     free(curve->bend);
     *curve = (pboost_curve){0};
-}
-
-/* ---- Values ---------------------------------------------------------------------------------- */
-
-/* Where a number is: its interval, and in units of the whole range the distances that all functions
- * of it share. */
-typedef struct {
-    size_t at;     /* the interval starts at this knot */
-    double h;      /* its width */
-    double a, b;   /* shares of its ends; beyond the outer knots one of them is negative */
-    double ca, cb; /* what their second derivatives are multiplied with */
-} place;
-
-static place find_place(const pboost_curve *c, double number)
-{
-    size_t k = 0, last = c->n_knots - 1;
-    double range = c->knot[last] - c->knot[0];
-    while (k + 2 < c->n_knots && number >= c->knot[k + 1])
-        k++;
-    place p = {.at = k, .h = (c->knot[k + 1] - c->knot[k]) / range};
-    p.b = (number - c->knot[k]) / (c->knot[k + 1] - c->knot[k]);
-    p.a = 1.0 - p.b;
-    double square = p.h * p.h / 6.0;
-    if (number < c->knot[0]) { /* slope at the knot: (v1 - v0)/h - h g1/6 */
-        p.cb = -p.b * square;
-    } else if (number > c->knot[last]) {
-        p.ca = -p.a * square;
-    } else {
-        p.ca = (p.a * p.a * p.a - p.a) * square;
-        p.cb = (p.b * p.b * p.b - p.b) * square;
-    }
-    return p;
-}
-
-static double value_at(const pboost_curve *c, size_t function, const place *p)
-{
-    const double *value = c->value + function * c->n_knots + p->at;
-    const double *bend = c->bend + function * c->n_knots + p->at;
-    return (p->a * value[0] + p->b * value[1]) + (p->ca * bend[0] + p->cb * bend[1]);
-}
-
-void pboost_curve_apply(double *x, ptrdiff_t row_stride, const pboost_curve *curve,
-                        const double *number, ptrdiff_t stride, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        place p = find_place(curve, number[(ptrdiff_t)i * stride]);
-        for (size_t j = 0; j < curve->n; j++)
-            x[(ptrdiff_t)i * row_stride + (ptrdiff_t)j] = value_at(curve, j, &p);
-    }
 }
 
 /* ---- Knots ----------------------------------------------------------------------------------- */
@@ -189,20 +141,21 @@ static void center_functions(double *m, pboost_curve *c, const distinct_numbers 
 {
     size_t K = c->n_knots, n = c->n;
     double range = c->knot[K - 1] - c->knot[0], rows = 0.0, mean = 0.0, square = 0.0;
-    double sum[MOST] = {0}, cross[MOST] = {0};
+    double sum[MOST] = {0}, cross[MOST] = {0}, v[MOST];
+    ready_curve ready;
     for (size_t i = 0; i < d->n; i++) {
         rows += d->rows[i];
         mean += d->rows[i] * ((d->number[i] - c->knot[0]) / range);
     }
     mean /= rows;
+    pboost_curve_ready(&ready, c);
     for (size_t i = 0; i < d->n; i++) {
         double t = (d->number[i] - c->knot[0]) / range - mean;
-        place p = find_place(c, d->number[i]);
+        pboost_curve_values(v, &ready, d->number[i]);
         square += d->rows[i] * t * t;
         for (size_t j = 0; j < n; j++) {
-            double v = value_at(c, j, &p);
-            sum[j] += d->rows[i] * v;
-            cross[j] += d->rows[i] * v * t;
+            sum[j] += d->rows[i] * v[j];
+            cross[j] += d->rows[i] * v[j] * t;
         }
     }
     for (size_t j = 0; j < n; j++)
@@ -210,11 +163,9 @@ static void center_functions(double *m, pboost_curve *c, const distinct_numbers 
             c->value[j * K + k] -=
                 sum[j] / rows + cross[j] / square * ((c->knot[k] - c->knot[0]) / range - mean);
     memset(m, 0, n * n * sizeof *m);
+    pboost_curve_ready(&ready, c);
     for (size_t i = 0; i < d->n; i++) {
-        double v[MOST];
-        place p = find_place(c, d->number[i]);
-        for (size_t j = 0; j < n; j++)
-            v[j] = value_at(c, j, &p);
+        pboost_curve_values(v, &ready, d->number[i]);
         for (size_t j = 0; j < n; j++)
             for (size_t k = 0; k < n; k++)
                 m[j * n + k] += d->rows[i] / rows * v[j] * v[k];

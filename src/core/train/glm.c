@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/options.h"
+#include "data/curve.h"
 #include "data/fit_options.h"
 #include "data/matrix.h"
 #include "fit/aggregate/aggregate.h"
@@ -50,14 +51,17 @@ done:
 static pboost_status check_table(const pboost_samples *all, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const pboost_matrix *x = all->x;
+    pboost_matrix x; /* functions of finite numbers are finite */
+    pboost_samples straight = *all;
 
     TRY(pboost_samples_check(all, false, err));
     TRY(pboost_samples_check_weights(all, err));
-    bool one_block = x->type == PBOOST_F64 && x->col_stride == 1 &&
-                     x->row_stride == (ptrdiff_t)x->cols && all->offset == NULL;
-    if (!one_block || !pboost_glm_kernels()->all_finite(x->data, x->rows * x->cols))
-        TRY(pboost_samples_find_nonfinite(all, err));
+    x = pboost_matrix_straight(all->x);
+    straight.x = &x;
+    bool one_block = x.type == PBOOST_F64 && x.col_stride == 1 &&
+                     x.row_stride == (ptrdiff_t)x.cols && all->offset == NULL;
+    if (!one_block || !pboost_glm_kernels()->all_finite(x.data, x.rows * x.cols))
+        TRY(pboost_samples_find_nonfinite(&straight, err));
 done:
     return st;
 }

@@ -5,6 +5,7 @@
 #include <priorboost/predict.h>
 
 #include "base/options.h"
+#include "data/curve.h"
 #include "data/fit_options.h"
 #include "train/glm.h"
 #include "try.h"
@@ -45,8 +46,7 @@ pboost_status pboost_run_create(pboost_run **out, const pboost_features *feature
              "the oracle rounds its answers to 0 or 1; the %s estimator needs means as they are",
              pboost_estimator_name(f.estimator));
     pboost_learner learner = pboost_glm_learner(run->glm);
-    run->straight = features->x;
-    run->straight.cols -= f.curves;
+    run->straight = pboost_matrix_first(&features->x, features->x.cols - f.curves);
     o.x = &run->straight;
     o.width = 1;
     TRY(pboost_trainer_create(&run->trainer, o.x->rows, oracle, &learner, &o, err));

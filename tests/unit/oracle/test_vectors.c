@@ -258,6 +258,34 @@ static void the_log_keeps_vectors(void **state)
     pboost_memory_oracle_free(oracle);
 }
 
+/* What a fit of one label column takes: its numbers, with the rounds and bags of the whole log. */
+static void a_number_of_the_log_is_a_log(void **state)
+{
+    (void)state;
+    pboost_error err;
+    static const double first[] = {0, 1, 2, 3, 4, 5}, noise[] = {9, 8, 7, 6, 5, 4};
+    static const double second[] = {10, 11, 12, 13, 14, 15};
+    pboost_answers *log, *one;
+    assert_ok(pboost_answers_create(&log, &err), err);
+    assert_ok(pboost_answers_append_vectors(log, &BAGS, 3, first, noise, &err), err);
+    assert_ok(pboost_answers_append_vectors(log, &BAGS, 3, second, NULL, &err), err);
+    assert_ok(pboost_answers_number(&one, log, 1, &err), err);
+    pboost_bags bags = pboost_answers_bags(one), all = pboost_answers_bags(log);
+    assert_int_equal(pboost_answers_width(one), 1);
+    assert_int_equal(pboost_answers_rounds(one), 2);
+    assert_int_equal(pboost_answers_round_start(one, 1), 2);
+    assert_int_equal(bags.n_bags, 4);
+    assert_memory_equal(bags.row, all.row, all.n_rows * sizeof *all.row);
+    assert_memory_equal(bags.start, all.start, 5 * sizeof *all.start);
+    static const double mean[] = {1, 4, 11, 14}, variance[] = {8, 5, 0, 0};
+    assert_memory_equal(pboost_answers_mean(one), mean, sizeof mean);
+    assert_memory_equal(pboost_answers_noise_variance(one), variance, sizeof variance);
+    pboost_answers_free(one);
+    assert_fails(pboost_answers_number(&one, log, 3, &err), PBOOST_INVALID, err, "the last is 2");
+    assert_null(one);
+    pboost_answers_free(log);
+}
+
 static void models_of_one_number_refuse_vectors(void **state)
 {
     (void)state;
@@ -318,6 +346,7 @@ int main(void)
         cmocka_unit_test(bad_labels_are_refused),
         cmocka_unit_test(noise_is_stated_and_independent),
         cmocka_unit_test(the_log_keeps_vectors),
+        cmocka_unit_test(a_number_of_the_log_is_a_log),
         cmocka_unit_test(models_of_one_number_refuse_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

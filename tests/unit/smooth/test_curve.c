@@ -196,13 +196,118 @@ static void test_refusals(void **state)
     assert_int_equal(pboost_curve_learn(&c, x, 1, 8, 8, 1, &err), PBOOST_BAD_DATA);
 }
 
+/* ---- Columns that are computed when they are read -------------------------------------------- */
+
+enum { STRAIGHT = 3, EACH = 5, ALL = STRAIGHT + 2 * EACH, BAG = 5 };
+
+/* Two curves of three columns, once computed and once as an array. */
+typedef struct {
+    double x[ROWS * STRAIGHT], all[ROWS * ALL];
+    float narrow[ROWS * STRAIGHT];
+    pboost_curve curve[2];
+    pboost_bend bend[2];
+    pboost_curved curved;
+    pboost_matrix computed, array;
+} bent_table;
+
+static void make_bent(bent_table *t)
+{
+    test_rng rng = {9};
+    for (size_t i = 0; i < ROWS * STRAIGHT; i++) /* the last column is far from 0 */
+        t->x[i] = t->narrow[i] = (float)(normal(&rng) + (i % STRAIGHT == 2 ? 1000.0 : 0.0));
+    for (size_t k = 0; k < 2; k++) {
+        t->bend[k] = (pboost_bend){2 * k, &t->curve[k]};
+        pboost_error err = {0};
+        assert_ok(pboost_curve_learn(&t->curve[k], t->x + 2 * k, STRAIGHT, ROWS, EACH, 1, &err),
+                  err);
+        assert_int_equal(t->curve[k].n, EACH);
+        pboost_curve_apply(t->all + STRAIGHT + k * EACH, ALL, &t->curve[k], t->x + 2 * k, STRAIGHT,
+                           ROWS);
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        memcpy(t->all + i * ALL, t->x + i * STRAIGHT, STRAIGHT * sizeof *t->x);
+    t->curved = (pboost_curved){pboost_matrix_f64(t->x, ROWS, STRAIGHT), 2, t->bend};
+    t->computed = pboost_matrix_curved(&t->curved);
+    t->array = pboost_matrix_f64(t->all, ROWS, ALL);
+}
+
+/* Predictions and moments have the bits of those from an array, for doubles and floats. */
+static void test_computed_columns(void **state)
+{
+    (void)state;
+    static bent_table t;
+    double theta[ALL], mean[2][ROWS], moment[4][ALL];
+    pboost_coef coef = {ALL, theta, 0.1};
+    pboost_error err = {0};
+    make_bent(&t);
+    assert_int_equal(t.computed.cols, ALL);
+    for (size_t j = 0; j < ALL; j++)
+        theta[j] = j == 2 ? 1e-3 : 0.3 - 0.1 * (double)j;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        const pboost_matrix *x[] = {&t.computed, &t.array};
+        for (size_t i = 0; i < 2; i++) {
+            pboost_samples s = {.x = x[i], .n = ROWS};
+            assert_ok(pboost_predict(mean[i], PBOOST_LOGISTIC, &s, &coef, 1, &err), err);
+            assert_ok(pboost_matrix_moments(moment[i], moment[2 + i], x[i], &err), err);
+        }
+        assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+        assert_memory_equal(moment[0], moment[1], sizeof moment[0]);
+        assert_memory_equal(moment[2], moment[3], sizeof moment[2]);
+        t.curved.x.data = t.narrow;
+        t.curved.x.type = PBOOST_F32;
+    }
+    pboost_curve_free(&t.curve[0]);
+    pboost_curve_free(&t.curve[1]);
+}
+
+/* A fit is that from an array but for rounding, for any number of threads. */
+static void test_computed_fit(void **state)
+{
+    (void)state;
+    static bent_table t;
+    double answer[ROWS / BAG] = {0}, theta[3][ALL] = {{0}};
+    size_t row[ROWS], start[ROWS / BAG + 1];
+    pboost_bags bags = {ROWS, ROWS / BAG, row, start};
+    pboost_answers *answers;
+    pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
+    size_t curve_of[2 * EACH] = {0};
+    pboost_error err = {0};
+    make_bent(&t);
+    for (size_t i = 0; i < ROWS; i++) { /* 7 and 500 have no common divisor */
+        row[i] = i * 7 % ROWS;
+        start[i / BAG] = i / BAG * BAG;
+        answer[i / BAG] += sin(t.x[row[i] * STRAIGHT]) / BAG;
+    }
+    start[ROWS / BAG] = ROWS;
+    for (size_t j = EACH; j < 2 * EACH; j++)
+        curve_of[j] = 1;
+    assert_ok(pboost_answers_create(&answers, &err), err);
+    assert_ok(pboost_answers_append(answers, &bags, answer, NULL, &err), err);
+    o.estimator = PBOOST_AGGREGATE;
+    o.curves = 2 * EACH;
+    o.curve_of = curve_of;
+    for (int i = 0; i < 3; i++) {
+        pboost_coef coef = {ALL, theta[i], 0.0};
+        pboost_features features = {.x = i == 0 ? t.array : t.computed};
+        o.threads = i == 2 ? 3 : 1;
+        assert_ok(pboost_answers_fit(&coef, NULL, NULL, &features, answers, 0, &o, &err), err);
+    }
+    for (size_t j = 0; j < ALL; j++)
+        assert_close(theta[1][j], theta[0][j], 1e-8 * (1.0 + fabs(theta[0][j])));
+    assert_memory_equal(theta[1], theta[2], sizeof theta[1]);
+    pboost_answers_free(answers);
+    pboost_curve_free(&t.curve[0]);
+    pboost_curve_free(&t.curve[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moments),  cmocka_unit_test(test_curvature),
-        cmocka_unit_test(test_natural),  cmocka_unit_test(test_units),
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_moments),      cmocka_unit_test(test_curvature),
+        cmocka_unit_test(test_natural),      cmocka_unit_test(test_units),
+        cmocka_unit_test(test_order),        cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_refusals),     cmocka_unit_test(test_computed_columns),
+        cmocka_unit_test(test_computed_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

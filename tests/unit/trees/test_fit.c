@@ -528,6 +528,42 @@ static void test_bad_input_is_refused(void **state)
     curve_close(&t);
 }
 
+/* A start that is wrong by orders of magnitude, and steps of full length: trees lower the objective
+ * of their own variances, which are then others, and some fits explain the bags worse than no tree
+ * does.  Without folds the report's sums are over the same bags, so they say whether it is so. */
+static void test_a_fit_that_is_worse_is_said_to_be(void **state)
+{
+    (void)state;
+    size_t worse = 0, better = 0;
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        curve_table t;
+        test_rng rng = {1000 + seed};
+        curve_open(&t, PBOOST_POISSON, 44, 1 + seed);
+        double *start = calloc(t.n, sizeof *start);
+        for (size_t i = 0; i < t.n; i++) {
+            start[i] = 4.0 * normal(&rng);
+            t.y[i] *= uniform(&rng) < 0.3 ? 20.0 : 1.0;
+        }
+        pboost_answers a = curve_answers(&t, 4, 0.0, 5);
+        pboost_forest_options o = forest_options(PBOOST_POISSON);
+        o.folds = 0;
+        o.trees = 20;
+        o.rate = 1.0;
+        o.leaves = 2;
+        o.min_rows = 5;
+        grown g = grow(&t.columns, start, NULL, &a, &o);
+        assert_int_equal(g.report.worse_than_constant, g.report.misfit > g.report.constant_misfit);
+        worse += g.report.worse_than_constant;
+        better += !g.report.worse_than_constant;
+        free(start);
+        grown_free(&g);
+        pboost_answers_clear(&a);
+        curve_close(&t);
+    }
+    assert_true(worse > 0);
+    assert_true(better > worse);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_folds_may_be_given),
         cmocka_unit_test(test_folds_may_have_starts),
         cmocka_unit_test(test_bad_input_is_refused),
+        cmocka_unit_test(test_a_fit_that_is_worse_is_said_to_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,12 +47,17 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                                     const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    bool curved = data->rows.x->type == PBOOST_CURVED; /* a copy would be many times as large */
 
     *out = (aggregate_fit){.data = *data, .options = options};
-    TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept,
-                           options->threads, err));
-    TRY(pboost_bagpass_init(&out->pass, &out->rows.rows, options->family, options->intercept, NULL,
-                            options->threads, err));
+    if (curved)
+        TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
+    else
+        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept,
+                               options->threads, err));
+    TRY(pboost_bagpass_init(&out->pass, curved ? &data->rows : &out->rows.rows, options->family,
+                            options->intercept, curved ? &out->units.units : NULL, options->threads,
+                            err));
     TRY(pboost_aggregate_reserve(out, err));
 done:
     if (st != PBOOST_OK)
