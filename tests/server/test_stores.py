@@ -15,7 +15,7 @@ ROWS, SIZE = 400, 8
 
 
 def run(*arguments, code=0):
-    done = subprocess.run([PRIORBOOST, *arguments], capture_output=True, text=True)
+    done = subprocess.run([PRIORBOOST, *arguments], capture_output=True, text=True, timeout=120)  # a service would stay
     assert done.returncode == code, (arguments, done.returncode, done.stdout, done.stderr)
     return done
 
