@@ -123,6 +123,13 @@ def limits(library, scale):
     yield program("bench_aggregate", scale["fit_rows"])
 
 
+def trees(library, scale):
+    """Boosted trees against LightGBM with all labels, by processor time."""
+    command = [sys.executable, str(HERE / "trees.py"), "--rows", str(scale["tree_rows"]), "--auto"]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    yield {"section": "trees", "result": json.loads(out)}
+
+
 def sparse(library, scale):
     """Wide models of sparse rows: bench/sparse.py, a process for each of its questions."""
 
@@ -140,7 +147,8 @@ def sparse(library, scale):
 
 
 SECTIONS = {"losses": losses, "paper": paper, "bags": bags, "fits": fits, "growth": growth,
-            "threads": threads, "limits": limits, "sparse": sparse}
+            "threads": threads, "limits": limits, "sparse": sparse,
+            "trees": trees}
 
 FULL = {
     "budget": 0.5,
@@ -162,6 +170,7 @@ FULL = {
     "paper_rounds": 256,
     "thread_rows": 10**6,
     "sort_rows": 10**7,
+    "tree_rows": 10**6,
     "sparse_rows": 50_000,
     "sparse_turns": 3,
     "sparse_bag_rows": 60_000,
@@ -187,6 +196,7 @@ QUICK = {
     "paper_rounds": 16,
     "thread_rows": 1000,
     "sort_rows": 4096,
+    "tree_rows": 4000,
     "sparse_rows": 1000,
     "sparse_turns": 1,
     "sparse_bag_rows": 2000,

@@ -57,6 +57,37 @@ expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix 
 expect 0 priorboost train "${common[@]}" --epsilon 1 --bounds 0,1 --l2 100 --force --json
 [ "$(field epsilon)" = 1.0 ] || fail 'epsilon'
 
+# ---- bags of neighbours in the order of columns ----
+key=("${common[@]}" --bag-key c1,n1 --l2 30)
+expect 0 priorboost train "${key[@]}" --json
+[ "$(field bags)" = features ] || fail 'the bags of a key'
+[ "$(field rows_spent)" = 6000 ] || fail 'the rows of a key'
+for threads in 1 2; do
+    expect 0 priorboost train "${key[@]}" --threads $threads --out "k$threads.json"
+done
+cmp k1.json k2.json || fail 'threads change the model of a key'
+# A key that is the label's own cause separates it: bags of 0 and bags of 1, from which all is learnt.
+awk -F, 'BEGIN { print "id,y,g,x"; for (i = 0; i < 4000; i++) {
+    g = (i * 7919) % 40; print i "," (g < 10) ",g" g ",x" (i * 31) % 50 } }' >groups.csv
+awk -F, 'NR == 1 || NR % 2' groups.csv >half.csv
+for options in '--bag-key g' '--bags random'; do
+    # shellcheck disable=SC2086
+    expect 0 priorboost train --data groups.csv --id id --label y --hash 10 --min-bag 20 --seed 1 --l2 1 $options \
+        --out g.json
+    expect 0 priorboost evaluate --model g.json --data half.csv --label y --json
+    printf '%s\n' "$(field loss)" >>losses
+done
+python3 -c 'k, r = map(float, open("losses")); assert k < 0.5 * r, (k, r)' || fail 'the key tells nothing'
+# The order of the rows does not matter.
+{ head -n 1 groups.csv; tail -n +2 groups.csv | tac; } >groups2.csv
+for table in groups groups2; do
+    expect 0 priorboost train --data $table.csv --id id --label y --hash 10 --min-bag 20 --seed 1 --l2 1 \
+        --bag-key g,x --out $table.json
+    expect 0 priorboost predict --model $table.json --data half.csv --out $table.predicted
+done
+within 0 1e-5 "$(paste -d, groups.predicted groups2.predicted | awk -F, 'NR > 1 { d = $1 - $2; d = d < 0 ? -d : d
+    if (d > most) most = d } END { print most + 0 }')"
+
 # ---- standard errors of columns that are named ----
 expect 0 priorboost train "${common[@]}" --l2 30 --cross 'c1*c2' --errors 'n1,c1=v0,c1=v0*c2=v1' --json
 [ "$(field columns | python3 -c 'import json, sys; print(json.load(sys.stdin)[-3:])')" = \
@@ -175,6 +206,10 @@ refused() { # CODE MESSAGE OPTION...
 refused 2 '--hash is 27; it must be from 1 to 26' --data clicks.csv --hash 27
 refused 2 '--hash' --data clicks.csv --hash 0
 refused 2 '--cross needs --hash BITS' --data clicks.csv --family logistic --cross 'c1*c2'
+refused 2 '--bag-key needs --hash BITS' --data clicks.csv --family logistic --bag-key c1
+refused 2 '--bag-key cannot be used with --bags' --data clicks.csv --hash 8 --bag-key c1 --bags random
+refused 2 '--bag-key cannot be used with --bag:' --data clicks.csv --hash 8 --bag-key c1 --bag c2 --answers clicks.csv
+refused 3 "has no column 'c99'" --data clicks.csv --hash 8 --bag-key c1,c99
 refused 2 "the cross is 'c1*nothing'; it must be A*B" --data clicks.csv --hash 8 --cross 'c1*nothing'
 refused 2 "the cross 'c1*n2' has the column 'n2' of numbers" --data clicks.csv --hash 8 --cross 'c1*n2'
 refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm' \
