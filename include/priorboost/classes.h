@@ -4,6 +4,7 @@
 #ifndef PRIORBOOST_CLASSES_H
 #define PRIORBOOST_CLASSES_H
 
+#include <priorboost/curves.h>
 #include <priorboost/predict.h>
 #include <priorboost/trainer.h>
 
@@ -62,6 +63,26 @@ pboost_status pboost_classes_predict_interval(double *lower, double *upper,
                                               const pboost_class_coef *coef,
                                               const double *covariance, double level, int threads,
                                               pboost_error *err);
+
+/* ---- Trees ----------------------------------------------------------------------------------- */
+
+/* Fits boosted trees to the answers from first_bag on.  Member c of *out predicts class c against
+ * all others, by trees or, where they are worse, by a constant.  `cols` is the number of encoded
+ * columns, whose weights are 0; report has room for one by class.  Of options the family is not
+ * used.  After a failure *out is empty. */
+pboost_status pboost_classes_fit_trees(pboost_mixture *out, pboost_forest_report *report,
+                                       const pboost_columns *columns, size_t cols,
+                                       const double *weight, const pboost_answers *answers,
+                                       size_t first_bag, const pboost_forest_options *options,
+                                       pboost_error *err);
+
+/* probability[i * classes->n + c] = that sample i, which is row row[i] (row NULL: row i), is of
+ * class c: what the members predict, divided by its sum. */
+pboost_status pboost_classes_predict_trees(double *probability, const pboost_mixture *classes,
+                                           const pboost_columns *columns, const size_t *row,
+                                           size_t n, int threads, pboost_error *err);
+
+/* ---- Evaluation ------------------------------------------------------------------------------ */
 
 /* How well probabilities fit labels. */
 typedef struct pboost_class_evaluation {

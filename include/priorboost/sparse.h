@@ -113,6 +113,34 @@ const pboost_fit_report *pboost_wide_report(const pboost_wide *wide);
 pboost_status pboost_sparse_sketch(float *out, const pboost_sparse *x, size_t dims, uint64_t seed,
                                    int threads, const pboost_cancel *cancel, pboost_error *err);
 
+/* ---- Before any label is used ---------------------------------------------------------------- */
+
+/* What a forecast assumes: weights in no particular direction. */
+typedef struct pboost_wide_assumptions {
+    pboost_family family;
+    const pboost_rules *rules; /* the noise of the answers; NULL: none */
+    double mean;               /* of the labels */
+    double dispersion;         /* the labels' variance is this times b''; 1 for labels 0 and 1 */
+    double spread;             /* variance of the linear predictor between rows; 0: the family's */
+    int threads;
+    const pboost_cancel *cancel; /* NULL: none */
+} pboost_wide_assumptions;
+
+/* Expected loss above that of the true weights. */
+typedef struct pboost_wide_forecast {
+    double excess;   /* of an aggregate fit to the answers, with the right ridge */
+    double constant; /* of a model that knows only the mean */
+} pboost_wide_forecast;
+
+/* Forecasts what answers about these bags give, for rows `other` that are in none of them.  Bags of
+ * one row each are all labels.  The part that is kept of what all labels gain over the constant
+ * model is (constant - excess) / (constant - excess of all labels).  Weights are ignored.  x must
+ * have been checked. */
+pboost_status pboost_wide_forecast_bags(pboost_wide_forecast *out,
+                                        const pboost_wide_features *features,
+                                        const pboost_bags *bags, const size_t *other, size_t n,
+                                        const pboost_wide_assumptions *assumed, pboost_error *err);
+
 PBOOST_END
 
 #endif

@@ -15,6 +15,7 @@ from ._library import version as _version
 if TYPE_CHECKING:
     from .bags import Bags, Risk, feature_bags, optimal_bags, random_bags, risk
     from .errors import OracleError, PrivacyError
+    from .lists import arrow_rows
     from .members import Forest, Member
     from .meta import PriorBoost
     from .models import Feature, Model, export_onnx, load_model, save_model
@@ -52,6 +53,7 @@ __all__ = [
     "PrivacyError",
     "RemoteOracle",
     "Risk",
+    "arrow_rows",
     "bag_loss",
     "bag_objective",
     "export_onnx",
@@ -71,6 +73,7 @@ __all__ = [
 # Loaded when first used: most need scikit-learn, which takes a second or two to load, and the tasks
 # on a Spark cluster need none of it.
 _NAMES = {
+    "lists": ("arrow_rows",),
     "bags": ("Bags", "Risk", "feature_bags", "optimal_bags", "random_bags", "risk"),
     "errors": ("OracleError", "PrivacyError"),
     "meta": ("PriorBoost",),

@@ -38,6 +38,7 @@ from ._structures import (
     Parts,
     Plan,
     PlanOptions,
+    PlanPoint,
     Rational,
     Risk,
     Rules,
@@ -228,6 +229,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_history": (c_void_p, [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Features), POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
+    "plan_tree_bag_size": (c_size_t, [POINTER(PlanPoint), c_size_t]),
     "choice_make": (
         None,
         [POINTER(Choice), POINTER(Features), c_void_p, POINTER(PlanOptions), _E],
@@ -321,6 +323,24 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             POINTER(FitOptions),
             _E,
         ],
+    ),
+    "classes_fit_trees": (
+        None,
+        [
+            POINTER(Mixture),
+            POINTER(ForestReport),
+            POINTER(Columns),
+            c_size_t,
+            c_void_p,
+            c_void_p,
+            c_size_t,
+            POINTER(ForestOptions),
+            _E,
+        ],
+    ),
+    "classes_predict_trees": (
+        None,
+        [c_void_p, POINTER(Mixture), POINTER(Columns), c_void_p, c_size_t, c_int, _E],
     ),
     "classes_warnings": (
         c_size_t,

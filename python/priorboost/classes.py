@@ -14,12 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _library
 from ._library import _check, address, copy_array, lib, matrix
 from .data import Array
-from .options import choice, name_of, seed_of
+from .members import fit_class_trees, forest_options
+from .options import choice, name_of, seed_of, threads_of
 from .planner import Automatic
 from .records import describe
 from .relay import Relay
 from .training import Progress, Settings, Table, Trainer
 
+CLASS_MODELS = ("glm", "trees")
 MOST_CLASS_WEIGHTS = 1000  # PBOOST_MAX_CLASS_WEIGHTS
 # Parameters that only labels of two classes have, and their defaults.
 _OF_TWO = {
@@ -78,8 +80,12 @@ def require_several(estimator: Any, table: Table) -> None:
         value = getattr(estimator, name)
         if not (value is default or value == default):
             raise ValueError(f"{name}={value!r} is for two classes, not for more")
-    if estimator.model != "glm":
-        raise ValueError(f"model={estimator.model!r} is for two classes; model='glm' has more")
+    if estimator.model not in CLASS_MODELS:
+        raise ValueError(
+            f"model={estimator.model!r} is for two classes; model='glm' or 'trees' has more"
+        )
+    if estimator.model == "trees" and estimator.class_weight is not None:
+        raise ValueError("class_weight of several classes is for model='glm', not for 'trees'")
     if estimator.estimator not in (None, "aggregate", "event"):
         raise ValueError(
             f"estimator={estimator.estimator!r} is for two classes; it must be 'aggregate' or "
@@ -138,27 +144,41 @@ def train_classes(
         settings.x, settings.family = ctypes.addressof(described), _library.LINEAR
         settings.width = rules.width
         fit.cancel = ctypes.addressof(relay.cancel)
-        result = _run(table, interface, settings, fit, relay, estimator.verbose)
+        result = _run(estimator, table, interface, settings, fit, relay)
     result.record = describe(rules, settings, has_seed, simulated)
     result.method = method
-    result.warnings = _warn(estimator, result, table)
+    if not result.members:
+        result.warnings = _warn(estimator, result, table)
     return result
 
 
+def _grow(
+    estimator: Any, result: ClassResult, table: Table, answers: Any, n: int, relay: Relay
+) -> None:
+    """Fit trees to all answers, where the model is trees."""
+    if table.sources is None:
+        return
+    how = forest_options(_library.LOGISTIC, threads_of(estimator.n_jobs))
+    how.seed = seed_of(estimator.random_state)[1]
+    how.cancel = ctypes.addressof(relay.cancel)
+    asked = table.sources, table.X.shape[1], n, answers, how, table.weight, relay.check
+    result.members = tuple(fit_class_trees(*asked))
+
+
 def _run(
+    estimator: Any,
     table: Table,
     interface: _library.Oracle,
     settings: Settings,
     fit: _library.FitOptions,
     relay: Relay,
-    verbose: int,
 ) -> ClassResult:
     recall = getattr(interface, "recall", lambda _: None)
     model, features = ctypes.c_void_p(), table.lend()
     relay.check(lib.classes_create, model, features, interface.rules.width, fit)
     try:
         learner = lib.classes_learner(model)
-        progress = Progress(settings.rounds, verbose)
+        progress = Progress(settings.rounds, estimator.verbose)
         with Trainer(len(table.X), interface, learner, settings, relay) as trainer:
             for done in range(settings.rounds):
                 bags = recall(done)
@@ -166,8 +186,10 @@ def _run(
                     trainer.recall(bags)
                 trainer.step()
                 progress.show(done + 1)
-            history = trainer.history()
-        return _read(model, history, fit, table)
+            result = _read(model, trainer.history(), fit, table)
+            answers = lib.trainer_answers(trainer.handle)
+            _grow(estimator, result, table, answers, interface.rules.width, relay)
+        return result
     finally:
         lib.classes_free(model)
 
@@ -186,11 +208,13 @@ def fit_given_classes(
         fit.cancel = ctypes.addressof(relay.cancel)
         to = _lend_coef(theta), report, address(covariance)
         relay.check(lib.classes_fit, *to, table.lend(), log, 0, fit)
+        history = np.zeros(1, dtype=_library.ROUND)
+        result = ClassResult(theta, covariance, report, history, True)
+        _grow(estimator, result, table, log, n_classes, relay)
     bags = lib.answers_bags(log)
-    history = np.zeros(1, dtype=_library.ROUND)
     history[0] = 1, 1, bags.n_rows, bags.n_bags, np.nan, np.nan
-    result = ClassResult(theta, covariance, report, history, True)
-    result.warnings = _warn(estimator, result, table)
+    if not result.members:
+        result.warnings = _warn(estimator, result, table)
     return result
 
 

@@ -244,6 +244,34 @@ def fit_trees(
     return [Member(kind, 1.0, np.zeros(n_columns), intercept.value, trees)], report
 
 
+def fit_class_trees(
+    sources: Sources,
+    n_columns: int,
+    n_classes: int,
+    answers: Any,
+    how: _library.ForestOptions,
+    weight: Array | None,
+    check: Any,
+) -> list[Member]:
+    """Fit boosted trees to the proportions of classes: a member for each, against all others."""
+    mixture, reports = _library.Mixture(), (_library.ForestReport * n_classes)()
+    columns, at = sources.lend(), address(weight)
+    check(lib.classes_fit_trees, mixture, reports, columns, n_columns, at, answers, 0, how)
+    try:
+        return read_members(mixture)
+    finally:
+        lib.mixture_free(mixture)
+
+
+def predict_class_trees(sources: Sources, members: list[Member], threads: int) -> Array:
+    """Return the probability of every class for every row."""
+    columns, mixture = sources.lend(), lend_members(members)
+    out = np.empty((columns.rows, len(members)))
+    how = mixture, columns, None, columns.rows, threads
+    _check(lib.classes_predict_trees, address(out), *how)
+    return out
+
+
 def fit_mixture(
     features: _library.Features,
     sources: Sources,

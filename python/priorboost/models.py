@@ -16,7 +16,13 @@ from . import _library
 from ._library import _check, lib
 from .data import Array
 from .encoding import Encoding, Feature
-from .members import Member, lend_members, predict_members, read_members
+from .members import (
+    Member,
+    lend_members,
+    predict_class_trees,
+    predict_members,
+    read_members,
+)
 from .options import FAMILIES
 from .sparse import SparseColumns
 from .tables import column_or_values, open_table
@@ -153,6 +159,9 @@ class Model:
 
         if not self.classes:
             raise ValueError(f"the model is {self.family}; predict gives its predictions")
+        if self.members:
+            cells = self.encoding.sources(open_table(X))
+            return predict_class_trees(cells, self.members, threads_of(n_jobs))
         theta = np.column_stack([self.coef, self.intercept])
         return predict_classes(self.encode(open_table(X)), theta, threads_of(n_jobs))
 
@@ -255,7 +264,7 @@ class Model:
             features=encoding.features,
             columns=columns,
             coef=np.empty(0) if members else weights[..., :-1].copy(),
-            intercept=weights[:, -1].copy() if several else 0.0 if members else float(weights[-1]),
+            intercept=0.0 if members else weights[:, -1].copy() if several else float(weights[-1]),
             covariance=None if members else estimator.covariance_,
             label=estimator._fitted.names.get("y", "y"),
             positive=positive,
@@ -401,9 +410,11 @@ def _lend_model(model: Model) -> _library.Model:
     mixture, encoding = lend_members(model.members), model.encoding.lend()
     coef, classes, names = _library.Coef(), _library.ModelClasses(), None
     if model.classes:
-        theta = np.ascontiguousarray(np.column_stack([theta, model.intercept]))
         names = (ctypes.c_char_p * len(model.classes))(*[c.encode() for c in model.classes])
-        of_classes = _library.ClassCoef(len(names), theta.shape[1] - 1, _library.address(theta))
+        of_classes = _library.ClassCoef()
+        if not model.members:
+            theta = np.ascontiguousarray(np.column_stack([theta, model.intercept]))
+            of_classes = _library.ClassCoef(len(names), theta.shape[1] - 1, _library.address(theta))
         classes = _library.ModelClasses(len(names), names, of_classes)
     else:
         coef = _library.Coef(theta.size, _library.address(theta), model.intercept)

@@ -86,6 +86,9 @@ class PlanCost:
     bags : str
     rounds, bag_size : int
         The way of asking that is recommended.
+    tree_bag_size : int
+        The size to ask for if trees may be fitted to the answers (``model="trees"`` or ``"auto"``):
+        under noise they want smaller bags than a GLM.
     excess, cautious : float
         As in `PlanPoint`.
     loss : float
@@ -112,6 +115,7 @@ class PlanCost:
     bags: str = ""
     rounds: int = 0
     bag_size: int = 0
+    tree_bag_size: int = 0
     excess: float = math.nan
     cautious: float = math.nan
     loss: float = math.nan
@@ -191,6 +195,7 @@ def _read_cost(found: _library.Plan, i: int, min_bag: int) -> PlanCost:
         bags=point.bags,
         rounds=point.rounds,
         bag_size=point.bag_size,
+        tree_bag_size=lib.plan_tree_bag_size(ctypes.byref(found.point[cost.point]), min_bag),
         excess=point.excess,
         cautious=point.cautious,
         loss=cost.loss,
@@ -250,6 +255,11 @@ class _Table:
         fit_intercept: bool,
         date: Any,
     ) -> None:
+        if hasattr(X, "tocsr"):
+            raise ValueError(
+                "X is sparse; plans of sparse rows are made by the program: priorboost plan --hash "
+                "BITS, or priorboost plan with an svmlight file"
+            )
         self.values = as_floats(encoded(X, date))
         self.rows = self.values.shape[0]
         self.offset = by_row(offset, self.rows, "offset")

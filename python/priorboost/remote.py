@@ -218,7 +218,7 @@ class _Asker(Oracle):
         description: RemoteOracle,
         config: dict[str, Any],
         ids: list[str],
-        kinds: tuple[str, ...],
+        kinds: tuple[str, ...] = ("mean",),
     ) -> None:
         self.description = description
         self.ids = ids

@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from .classes import (
+    CLASS_MODELS,
     MOST_CLASS_WEIGHTS,
     fit_given_classes,
     predict_class_interval,
@@ -31,7 +32,7 @@ from .districts import assumptions, stand_for_persons
 from .errors import warn
 from .given import ClassAnswers, GivenAnswers, group_rows, match_answers
 from .glm import PriorBoostGLM
-from .members import predict_members
+from .members import Sources, predict_class_trees, predict_members
 from .models import Model
 from .options import rules_of, seed_of, threads_of, vector_rules
 from .oracle import MemoryHandle
@@ -39,6 +40,7 @@ from .parameters import parameters
 from .records import describe_given
 from .relay import Relay
 from .sparse import is_sparse
+from .tables import open_table
 from .training import GLMResult, Table, predict_mean
 
 _SANDWICH = 1  # PBOOST_COVARIANCE_SANDWICH
@@ -403,7 +405,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return len(self.classes_) > 2
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
-        self.classes_, labels = class_labels(y, n_rows, self.model == "glm")
+        self.classes_, labels = class_labels(y, n_rows, self.model in CLASS_MODELS)
         return labels
 
     def _dense_where_needed(self, X: Any) -> Any:
@@ -564,6 +566,10 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         Of several classes those of each against the base, shape (n_rows, n_classes).
         """
         check_is_fitted(self, "path_")
+        if self._several and self._fitted.members:
+            with np.errstate(divide="ignore"):
+                logs = np.log(self.predict_proba(X, offset=offset))
+            return np.asarray(logs - logs[:, :1])
         if self._several:
             return np.asarray(self._class_rows(X, offset) @ self.coef_.T + self.intercept_)
         if self._fitted.members:
@@ -587,7 +593,12 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         """
         check_is_fitted(self, "path_")
         if self._several:
+            source = X = open_table(X)
             rows = self._class_rows(X, offset)
+            if self._fitted.members:
+                encoding, threads = self._encoding, threads_of(self.n_jobs)
+                cells = Sources.of_numbers(rows) if encoding is None else encoding.sources(source)
+                return predict_class_trees(cells, list(self._fitted.members), threads)
             return predict_classes(rows, self.path_[-1], threads_of(self.n_jobs))
         share = self._mean(X, offset)
         return np.column_stack([1.0 - share, share])
@@ -646,9 +657,9 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.model == "glm"
+        tags.classifier_tags.multi_class = self.model in CLASS_MODELS
         tags.classifier_tags.poor_score = self.model in ("trees", "auto")  # on a few hundred rows
         return tags
 
     def _more_tags(self) -> dict[str, Any]:
-        return {"binary_only": self.model != "glm"}
+        return {"binary_only": self.model not in CLASS_MODELS}

@@ -74,8 +74,6 @@ def test_a_file_and_a_pickle_keep_the_model(model, data, tmp_path):
     copy = pickle.loads(pickle.dumps(model))
     assert (copy.predict_proba(X) == model.predict_proba(X)).all()
     assert copy.usable_
-    with pytest.raises(ValueError, match="classes, which cannot be exported"):
-        pb.export_onnx(model, tmp_path / "m.onnx")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +136,8 @@ def test_class_weights_shift_the_intercepts(model, data):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"model": "trees"}, "Only binary classification is supported"),
+        ({"model": "auto"}, "Only binary classification is supported"),
+        ({"model": "trees", "class_weight": "balanced"}, "class_weight of several classes"),
         ({"round_answers": True}, "round_answers=True is for two classes"),
         ({"bounds": (0, 1)}, "bounds=.* is for two classes"),
         ({"threshold": 0.3}, "threshold=0.3 is for two classes"),
@@ -179,3 +178,23 @@ def test_sparse_rows_of_several_classes():
     wide = sparse.csr_array((240, 1000))
     with pytest.raises(ValueError, match="X is sparse with 1000 columns: 3 classes have 2002"):
         pb.PriorBoostClassifier(min_bag=2).fit(wide, y)
+
+
+def test_trees_are_those_of_the_program(data, cli, tmp_path):
+    X, y, _ = data
+    X, y = X[:4000], y[:4000]
+    lines = [f"{a!r},{b!r},{c}" for (a, b), c in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "t.csv").write_text("x0,x1,y\n" + "\n".join(lines) + "\n")
+    asked = ["--data", tmp_path / "t.csv", "--label", "y", "--min-bag", 12, "--model", "trees"]
+    cli("train", *asked, "--out", tmp_path / "m.json")
+    model = pb.PriorBoostClassifier(min_bag=12, model="trees").fit(X, y)
+    loaded = pb.load_model(tmp_path / "m.json")
+    assert len(loaded.members) == 4
+    share = model.predict_proba(X)
+    assert np.array_equal(share, loaded.predict_proba(X))
+    assert np.allclose(share.sum(axis=1), 1.0)
+    assert np.allclose(np.exp(model.predict_log_proba(X)), share)
+    model.save(tmp_path / "own.json")
+    assert np.array_equal(pb.load_model(tmp_path / "own.json").predict_proba(X), share)
+    with pytest.raises(AttributeError, match="trees"):
+        _ = model.coef_

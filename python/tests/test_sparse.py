@@ -211,6 +211,12 @@ def test_refuses_wrong_rows():
         model.fit(bad, y)
 
 
+def test_refuses_to_plan():
+    for make in (pb.plan, pb.plan_costs):
+        with pytest.raises(ValueError, match="plans of sparse rows are made by the program"):
+            make(table(300)[0], 4, family="logistic")
+
+
 def test_refuses_other_tables_and_given_rows(tmp_path):
     X, y, _ = table(300)
     dense = pb.PriorBoostClassifier(min_bag=2, winsorize=3.0).fit(X.toarray(), y)

@@ -5,24 +5,29 @@
 #include <string.h>
 
 #include "plan_page.h"
-#include "train.h"
+#include "plan_wide.h"
+#include "train_wide.h"
 
 static const cli_usage USAGE = {
     .synopsis = "--data FILE --family F --min-bag K,... [--epsilon E,... --bounds LO,HI]\n"
                 "                       [OPTION...]",
-    .text = "Forecasts, from the features alone, how much worse than the best model each way of\n"
-            "asking will be, and recommends one.  No label is read; name the label column so that\n"
-            "it is not used as a feature.\n"
-            "\n"
-            "For several K or E prints one table of what each pair costs: the expected loss, the\n"
-            "part that is kept of what all labels gain over a model that knows only the mean, the\n"
-            "number of labelled rows that would do as well, and the expected AUC, R2 or D2."};
+    .text =
+        "Forecasts, from the features alone, how much worse than the best model each way of\n"
+        "asking will be, and recommends one.  No label is read; name the label column so that\n"
+        "it is not used as a feature.\n"
+        "\n"
+        "For several K or E prints one table of what each pair costs: the expected loss, the\n"
+        "part that is kept of what all labels gain over a model that knows only the mean, the\n"
+        "number of labelled rows that would do as well, and the expected AUC, R2 or D2.\n"
+        "\n"
+        "For sparse rows (--hash, svmlight files) prints what bags from the features and random\n"
+        "bags keep."};
 
 typedef struct {
     train_arguments train;
     cli_list min_bag, epsilon;
     double mean, dispersion, model_error, l2, target;
-    bool has_l2;
+    bool has_l2, has_target, has_model_error, has_sample;
     size_t sample;
 } plan_arguments;
 
@@ -227,6 +232,51 @@ done:
     return st;
 }
 
+/* ---- Sparse rows ----------------------------------------------------------------------------- */
+
+static pboost_status refuse_dense_options(const plan_arguments *a, pboost_error *err)
+{
+    const struct {
+        bool given;
+        const char *name, *why;
+    } refused[] = {
+        {a->train.prior != NULL, "--prior", "the forecast starts from no model"},
+        {a->train.offset != NULL, "--offset", "the forecast takes all rows at the mean label"},
+        {a->train.no_intercept, "--no-intercept", "the forecast has one"},
+        {a->train.out != NULL, "--out", "there is no chart; --json has all figures"},
+        {a->has_l2, "--l2", "the forecast takes the right one"},
+        {a->has_target, "--target", "it is found for dense tables only"},
+        {a->has_model_error, "--model-error", "the forecast has none"},
+        {a->has_sample, "--sample", "a part of the rows has another number of columns"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (refused[i].given)
+            return pboost_fail(err, PBOOST_INVALID, "%s cannot be used with sparse rows: %s",
+                               refused[i].name, refused[i].why);
+    return PBOOST_OK;
+}
+
+static pboost_status plan_sparse(cli_context *cli, const plan_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    plan_grid grid;
+    pboost_rules rules = PBOOST_RULES_INIT;
+
+    TRY(refuse_dense_options(a, err));
+    TRY(read_grid(&grid, a, err));
+    TRY(set_rules(&rules, a, &grid, err));
+    plan_wide_options o = {.n = grid.n,
+                           .n_epsilon = grid.n_epsilon,
+                           .min_bag = grid.min_bag,
+                           .epsilon = grid.epsilon,
+                           .rules = rules,
+                           .mean = a->mean,
+                           .dispersion = a->dispersion};
+    TRY(plan_wide(cli, &a->train, &o, err));
+done:
+    return st;
+}
+
 static pboost_status require(const plan_arguments *plan, pboost_error *err)
 {
     const train_arguments *a = &plan->train;
@@ -270,6 +320,18 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
         {"--id", "COL", cli_read_text, &t->id, NULL, "a column that is not a feature"},
         COLUMN_OPTIONS(t->columns),
+        {"--hash", "BITS", cli_read_count, &t->hash, NULL,
+         "plan for train --hash: sparse rows of 2^BITS columns; the\n"
+         "family is then logistic unless --family says otherwise"},
+        {"--cross", "A*B,...", cli_read_list, &t->cross, NULL,
+         "--hash: also each pair of values of columns A and B"},
+        {"--index-base", "0|1", cli_read_text, &t->index_base, NULL,
+         "svmlight files (.svm, .svmlight, .libsvm, or any name with\n"
+         "this option): the first index; default: 0 if the file\n"
+         "has an index 0, else 1"},
+        {"--columns", "N", cli_read_count, &t->columns_given, NULL,
+         "svmlight files: how many columns there are; default: as\n"
+         "many as the largest index says"},
         {"--offset", "COL", cli_read_text, &t->offset, NULL,
          "added to the linear predictor, such as log exposure"},
         {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family,
@@ -282,7 +344,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--model", "glm|smooth|trees|auto", cli_read_text, &t->model, NULL,
          "what will be fitted to the answers; default: you choose it\n"
          "later.  Trees want smaller bags under noise"},
-        {"--target", "P%", read_percent, &a.target, NULL,
+        {"--target", "P%", read_percent, &a.target, &a.has_target,
          "find the smallest epsilon for each K, and the number of\n"
          "rows for each pair, that lose at most P % of what all\n"
          "labels gain over a model that knows only the mean"},
@@ -299,13 +361,13 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
         {"--dispersion", "P", cli_read_positive, &a.dispersion, NULL,
          "the labels' variance is P times the family's; default:\n"
          "assumed from family and bounds"},
-        {"--model-error", "V", cli_read_not_negative, &a.model_error, NULL,
+        {"--model-error", "V", cli_read_not_negative, &a.model_error, &a.has_model_error,
          "variance that a wrong model leaves in every answer;\n"
          "default: 5 % of the variance of the means"},
         {"--l2", "L", cli_read_not_negative, &a.l2, &a.has_l2,
          "the penalty to plan for; default: as train chooses it"},
         {"--no-intercept", NULL, NULL, &t->no_intercept, NULL, "fit no intercept"},
-        {"--sample", "N", cli_read_count, &a.sample, NULL,
+        {"--sample", "N", cli_read_count, &a.sample, &a.has_sample,
          "forecast on N rows and scale; default 32768"},
         {"--seed", "S", cli_read_seed, &t->seed, NULL, "seed of the sample; default 0"},
         {"--threads", "N", cli_read_threads, &t->threads, NULL, "default: all cores"},
@@ -316,11 +378,13 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         goto done;
+    TRY(train_wide_check(t, err));
     TRY(require(&a, err));
     TRY(check_model(t, err));
-    TRY(plan(cli, &a, err));
+    TRY(t->wide ? plan_sparse(cli, &a, err) : plan(cli, &a, err));
 done:
     column_arguments_free(&t->columns);
+    cli_list_free(&t->cross);
     cli_list_free(&a.min_bag);
     cli_list_free(&a.epsilon);
     return st;

@@ -14,6 +14,7 @@ static const cli_usage USAGE = {
                 "       priorboost serve --store S --listen unix:PATH\n"
                 "       priorboost serve --store S --listen 127.0.0.1:PORT --insecure-http",
     .text = "Answers questions about bags of rows under the rules of the store, until SIGTERM.\n"
+            "An oracle with several stores needs all of them, each by its own --store.\n"
             "SIGHUP reads the certificates again; requests that run are not disturbed.\n"
             "GET /v1/openapi.json describes the interface; / is a page for the operator."};
 

@@ -187,6 +187,10 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
          "model is then a glm on sparse rows, see docs/sparse.md"},
         {"--cross", "A*B,...", cli_read_list, &a.cross, NULL,
          "--hash: also each pair of values of columns A and B"},
+        {"--bag-key", "COL,...", cli_read_list, &a.bag_key, NULL,
+         "--hash: bags of rows that are neighbours in the order of\n"
+         "these columns, the first before the others; instead of\n"
+         "bags from all features"},
         {"--errors", "COL=VALUE,...", cli_read_list, &a.errors, NULL,
          "sparse rows: show also the weights of these, and standard\n"
          "errors of all that are shown; a number by its name, a\n"
@@ -356,6 +360,7 @@ done:
     cli_list_free(&a.class_columns);
     cli_list_free(&a.families);
     cli_list_free(&a.cross);
+    cli_list_free(&a.bag_key);
     cli_list_free(&a.errors);
     return st;
 }

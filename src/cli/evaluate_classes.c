@@ -66,7 +66,7 @@ pboost_status evaluate_classes(cli_context *cli, const class_evaluation_task *ta
 {
     pboost_status st = PBOOST_OK;
     const pboost_model_classes *classes = &task->model->classes;
-    class_rows all = {0};
+    class_rows all = {.unseen = {.trees = task->model->mixture.n > 0}};
     class_evaluation e = {.model = task->model_path,
                           .data = task->data,
                           .class_name = (const char *const *)classes->name};

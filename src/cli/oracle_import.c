@@ -19,7 +19,8 @@ static const cli_usage IMPORT = {
         "sees\n"
         "the new rows.  A store of several label columns takes them under their own names, "
         "without\n"
-        "--label.",
+        "--label.  The rows are divided among all stores of an oracle; where only some are given,\n"
+        "only their rows are taken.",
     .operand = NULL};
 
 typedef struct {

@@ -18,12 +18,19 @@ pboost_status class_predict(class_predictions *out, const pboost_model *model,
     pboost_status st = PBOOST_OK;
     size_t n = pboost_table_rows(table), cells = n * model->classes.n;
     double *x = NULL;
+    pboost_sources sources = {0};
 
     *out = (class_predictions){0};
     TRY(data_features(&x, &out->unseen, &model->encoding, table, err));
     pboost_matrix matrix = pboost_matrix_f64(x, n, model->encoding.n_columns);
     pboost_samples samples = {.x = &matrix, .n = n};
     NEED(out->probability = pboost_alloc(cells, sizeof(double)), err);
+    if (model->mixture.n > 0) {
+        TRY(pboost_sources_read(&sources, NULL, &model->encoding, table, err));
+        TRY(pboost_classes_predict_trees(out->probability, &model->mixture, &sources.columns, NULL,
+                                         n, threads, err));
+        goto done;
+    }
     TRY(pboost_classes_predict(out->probability, &samples, &model->classes.coef, threads, err));
     if (level > 0.0) {
         NEED(out->lower = pboost_alloc(cells, sizeof(double)), err);
@@ -33,6 +40,7 @@ pboost_status class_predict(class_predictions *out, const pboost_model *model,
     }
 done:
     free(x);
+    pboost_sources_free(&sources);
     if (st != PBOOST_OK)
         class_predictions_free(out);
     return st;

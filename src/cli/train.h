@@ -28,6 +28,7 @@ typedef struct train_arguments {
     column_arguments columns;
     size_t hash;            /* bits; 0: columns are not hashed */
     cli_list cross;         /* of hashed columns: A*B */
+    cli_list bag_key;       /* columns in whose order rows are put into bags */
     const char *index_base; /* of an svmlight file; NULL: found */
     size_t columns_given;   /* of an svmlight file; 0: as it says */
     bool wide;              /* rows are sparse */
@@ -130,6 +131,7 @@ typedef struct train_data {
     /* Of sparse rows, in place of x; wide_x is that of entries or of the table. */
     pboost_model_sparse sparse;
     pboost_entries entries, test_entries;
+    double *bag_key; /* by row; NULL: none is given */
     pboost_sparse wide_x, test_wide_x;
     pboost_coef wide_coef;
 } train_data;

@@ -103,6 +103,8 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
     if (a->wide) { /* runs of other tables keep their checkpoints of earlier versions */
         pboost_buffer_format(&b, "--hash %zu\n--columns %zu\n", a->hash, a->columns_given);
         put_list(&b, "--cross", &a->cross);
+        if (a->bag_key.n > 0)
+            put_list(&b, "--bag-key", &a->bag_key);
         put_text(&b, "--index-base", a->index_base);
     }
     put_text(&b, "--weight", a->weight);

@@ -46,7 +46,8 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         {a->sums != NULL, "--sums", "they are of numbers"},
         {a->prior != NULL, "--prior", "bags of round 1 are random, or made from features"},
         {a->has_rho, "--rho", "it is for the interpolated estimator"},
-        {a->model != NULL && strcmp(a->model, "glm") != 0, "--model", "only glm has classes"},
+        {a->model != NULL && strcmp(a->model, "glm") != 0 && strcmp(a->model, "trees") != 0,
+         "--model", "only glm and trees have classes"},
         {strcmp(estimator, "aggregate") != 0 && strcmp(estimator, "event") != 0, "--estimator",
          "it must be aggregate or event"},
         {a->l2.mode == PBOOST_L2_CV, "--l2 cv", "--l2 takes a number"},
@@ -217,8 +218,15 @@ static pboost_status test_losses(train_result *result, const train_arguments *a,
     pboost_class_evaluation e = {0};
 
     NEED(p = pboost_alloc(data->test_rows * n, sizeof *p), err);
+    bool trees = result->mixture.n > 0;
     for (size_t t = 0; t < result->rounds; t++) {
-        TRY(pboost_classes_predict(p, &samples, &result->class_path[t], a->threads, err));
+        if (trees && t + 1 < result->rounds) { /* earlier rounds have a GLM */
+            result->history[t].test_loss = (double)NAN;
+            continue;
+        }
+        TRY(trees ? pboost_classes_predict_trees(p, &result->mixture, &data->test_sources.columns,
+                                                 NULL, data->test_rows, a->threads, err)
+                  : pboost_classes_predict(p, &samples, &result->class_path[t], a->threads, err));
         TRY(pboost_classes_evaluate(&e, p, data->test_label, data->test_rows, n, 1, err));
         result->history[t].test_loss = e.loss;
         pboost_class_evaluation_free(&e);
@@ -228,9 +236,51 @@ done:
     return st;
 }
 
+/* ---- Trees ----------------------------------------------------------------------------------- */
+
+/* Trees are fitted to the answers of all rounds, whose bags are those of the GLM. */
+static pboost_status fit_trees(train_result *result, cli_context *cli, const train_arguments *a,
+                               const train_data *data, const pboost_answers *answers,
+                               pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_forest_options o = PBOOST_FOREST_OPTIONS_INIT;
+    pboost_forest_report *report = NULL;
+    size_t n = data->classes.n, trees = 0;
+
+    for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
+        result->misfit[k] = (double)NAN;
+    if (!a->trees)
+        return PBOOST_OK;
+    o.threads = a->threads;
+    o.seed = a->seed;
+    o.cancel = &cli->interrupt;
+    NEED(report = calloc(n, sizeof *report), err);
+    TRY(pboost_classes_fit_trees(&result->mixture, report, &data->sources.columns, data->cols,
+                                 data->weight, answers, 0, &o, err));
+    result->mixture_misfit = result->misfit[PBOOST_MEMBER_CONSTANT] = 0.0;
+    for (size_t c = 0; c < n; c++) {
+        bool used = result->mixture.member[c].forest.n_trees > 0;
+        trees += result->mixture.member[c].forest.n_trees;
+        result->mixture_misfit += used ? report[c].misfit : report[c].constant_misfit;
+        result->misfit[PBOOST_MEMBER_CONSTANT] += report[c].constant_misfit;
+    }
+    result->n_warnings = 0; /* those of the rounds are about their GLM */
+    result->usable = true;  /* a class whose trees are worse than a constant has none */
+    if (trees == 0)
+        train_warn(result, "trees predict bags that were left out no better than a constant does, "
+                           "so the model is constant; try --model glm, or ask for more bags");
+    for (size_t t = 0; t < result->options.rounds; t++) /* these are of the GLM */
+        result->bag_deviance[t] = (double)NAN;
+done:
+    free(report);
+    return st;
+}
+
 /* ---- The two ways to a model ----------------------------------------------------------------- */
 
-static pboost_status fit_given(train_result *result, const train_data *data, pboost_error *err)
+static pboost_status fit_given(train_result *result, cli_context *cli, const train_arguments *a,
+                               const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
@@ -242,13 +292,15 @@ static pboost_status fit_given(train_result *result, const train_data *data, pbo
     train_take_one_round(result, data, data->given);
     TRY(note_round(result, 0, data, data->given, &coef, &result->fit, err));
     take_warnings(result, data, &coef);
+    TRY(fit_trees(result, cli, a, data, data->given, err));
 done:
     pboost_class_coef_free(&coef);
     return st;
 }
 
-static pboost_status ask_rounds(train_result *result, cli_context *cli, const train_data *data,
-                                const train_oracle *oracle, pboost_error *err)
+static pboost_status ask_rounds(train_result *result, cli_context *cli, const train_arguments *a,
+                                const train_data *data, const train_oracle *oracle,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
@@ -281,6 +333,7 @@ static pboost_status ask_rounds(train_result *result, cli_context *cli, const tr
                pboost_class_weights(data->classes.n, data->cols) *
                    pboost_class_weights(data->classes.n, data->cols) * sizeof(double));
     take_warnings(result, data, pboost_classes_coef(model));
+    TRY(fit_trees(result, cli, a, data, pboost_trainer_answers(trainer), err));
 done:
     result->options.x = NULL;
     pboost_trainer_free(trainer);
@@ -295,12 +348,13 @@ pboost_status train_classes_run(train_result *result, cli_context *cli, const tr
     pboost_status st = PBOOST_OK;
 
     cli_interrupted(); /* listen from now on */
-    result->model = "glm";
+    result->model = a->model;
     result->fit_options.estimator = result->estimator;
     result->fit_options.cancel = result->options.cancel = &cli->interrupt;
     result->options.rounds = a->bag != NULL ? 1 : result->options.rounds;
     TRY(reserve(result, data, err));
-    TRY(a->bag != NULL ? fit_given(result, data, err) : ask_rounds(result, cli, data, oracle, err));
+    TRY(a->bag != NULL ? fit_given(result, cli, a, data, err)
+                       : ask_rounds(result, cli, a, data, oracle, err));
     if (result->covariance != NULL)
         TRY(unscale_covariance(result->covariance, data, err));
     if (a->test != NULL)

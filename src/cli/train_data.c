@@ -417,6 +417,7 @@ void train_data_free(train_data *data)
     pboost_encoding_free(&data->encoding);
     pboost_hashing_free(&data->sparse.hashing);
     pboost_entries_free(&data->entries);
+    free(data->bag_key);
     pboost_entries_free(&data->test_entries);
     pboost_coef_free(&data->wide_coef);
     pboost_sources_free(&data->sources);

@@ -51,6 +51,7 @@ static pboost_status refuse_without(const train_arguments *a, pboost_error *err)
         bool given;
         const char *name, *needs;
     } sparse[] = {{a->cross.n > 0 && a->hash == 0, "--cross", "--hash BITS"},
+                  {a->bag_key.n > 0 && a->hash == 0, "--bag-key", "--hash BITS"},
                   {a->columns_given > 0 && a->index_base == NULL, "--columns", "--index-base"},
                   {a->errors.n > 0 && !a->wide, "--errors", "--hash BITS or an svmlight file"}};
 
@@ -79,6 +80,12 @@ pboost_status train_wide_check(train_arguments *a, pboost_error *err)
         FAIL(err, PBOOST_INVALID,
              "--hash is for tables; the rows of an svmlight file are sparse already");
     TRY(refuse_others(a, err));
+    if (a->bag_key.n > 0 && (a->bags != NULL || a->bag != NULL))
+        FAIL(err, PBOOST_INVALID,
+             "--bag-key cannot be used with %s: the key decides about the bags",
+             a->bags != NULL ? "--bags" : "--bag");
+    if (a->bag_key.n > 0)
+        a->bags = "features";
     if (svm && a->label == NULL && a->oracle == NULL && a->bag == NULL)
         a->label = "label";
     if (!a->has_family)
@@ -134,6 +141,8 @@ pboost_status train_wide_learn(train_data *out, const cli_context *cli, pboost_t
                                  a->cross.n, err));
         TRY(pboost_hashing_apply(&out->entries, &out->sparse.hashing, table, err));
         out->wide_x = out->entries.x;
+        if (a->bag_key.n > 0)
+            TRY(train_wide_key(&out->bag_key, table, &a->bag_key, err));
     } else {
         TRY(take_entries(out, cli, table, err));
     }
@@ -228,7 +237,8 @@ done:
     return st;
 }
 
-/* What `features` and `hybrid` bags are made from; x is empty for the others. */
+/* What `features` and `hybrid` bags are made from; x is empty for the others.  From a key alone
+ * bags are the optimal ones along it: neighbours. */
 static pboost_status make_sketch(float **sketch, pboost_matrix *x, const train_result *result,
                                  const train_data *data, pboost_error *err)
 {
@@ -239,6 +249,10 @@ static pboost_status make_sketch(float **sketch, pboost_matrix *x, const train_r
     *x = (pboost_matrix){0};
     if (o->bags != PBOOST_BAGS_FEATURES && o->bags != PBOOST_BAGS_HYBRID)
         goto done;
+    if (data->bag_key != NULL) {
+        *x = pboost_matrix_f64(data->bag_key, data->rows, 1);
+        goto done;
+    }
     if (__builtin_mul_overflow(data->rows, dims, &cells))
         cells = SIZE_MAX;
     NEED(*sketch = pboost_alloc(cells, sizeof **sketch), err);
@@ -291,7 +305,7 @@ static pboost_status ask_and_fit(train_result *result, cli_context *cli, const t
     result->rules = oracle->interface.rules;
     result->options.family = a->family;
     TRY(make_sketch(&sketch, &x, result, data, err));
-    result->options.x = sketch != NULL ? &x : NULL;
+    result->options.x = x.cols > 0 ? &x : NULL;
     TRY(pboost_wide_create(&wide, features, NULL, &result->fit_options, err));
     pboost_learner learner = pboost_wide_learner(wide);
     TRY(pboost_trainer_create(&trainer, data->rows, &oracle->interface, &learner, &result->options,

@@ -13,6 +13,11 @@ pboost_status train_wide_learn(train_data *out, const cli_context *cli, pboost_t
                                bool *use, const train_arguments *a, pboost_error *err);
 pboost_status train_wide_learn_test(train_data *out, pboost_table *table, pboost_error *err);
 
+/* By row its place in the order of these columns, the first column first; rows with equal cells
+ * have the same (train_wide_key.c).  Allocated for the caller. */
+pboost_status train_wide_key(double **out, const pboost_table *table, const cli_list *columns,
+                             pboost_error *err);
+
 /* What the command line leaves open. */
 void train_wide_choose(train_result *result, const train_arguments *a);
 

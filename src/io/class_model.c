@@ -7,8 +7,28 @@
 #include "model.h"
 #include "table.h"
 
+/* A model with trees has a member for each class in place of weights. */
+static pboost_status put_class_members(json_t *root, const pboost_model *m, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    json_t *names;
+
+    if (m->mixture.n != m->classes.n)
+        FAIL(err, PBOOST_INVALID, "the model has %zu members, but %zu classes", m->mixture.n,
+             m->classes.n);
+    TRY(put(root, "classes", names = json_array(), err));
+    for (size_t c = 0; c < m->classes.n; c++)
+        TRY(append(names, json_string(m->classes.name[c]), err));
+    TRY(pboost_model_put_members(root, m, err));
+done:
+    return st;
+}
+
 pboost_status pboost_model_put_classes(json_t *root, const pboost_model *m, pboost_error *err)
 {
+    if (m->mixture.n > 0)
+        return put_class_members(root, m, err);
+
     pboost_status st = PBOOST_OK;
     const pboost_class_coef *coef = &m->classes.coef;
     size_t n = pboost_class_weights(coef->classes, coef->cols);
@@ -59,6 +79,27 @@ done:
     return st;
 }
 
+/* Each class has trees, or is constant. */
+static pboost_status get_class_members(pboost_model *out, const json_t *root, const char *name,
+                                       pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_model_get_members(out, root, name, err));
+    if (out->mixture.n != out->classes.n)
+        FAIL(err, PBOOST_BAD_DATA, "%s: there are %zu members, but %zu classes", name,
+             out->mixture.n, out->classes.n);
+    for (size_t c = 0; c < out->mixture.n; c++) {
+        pboost_member_kind kind = out->mixture.member[c].kind;
+        if (kind != PBOOST_MEMBER_TREES && kind != PBOOST_MEMBER_CONSTANT)
+            FAIL(err, PBOOST_BAD_DATA,
+                 "%s: the member of class '%s' is of the kind '%s'; it must be trees or constant",
+                 name, pboost_shown_text(out->classes.name[c]).text, pboost_member_kind_name(kind));
+    }
+done:
+    return st;
+}
+
 pboost_status pboost_model_get_classes(pboost_model *out, const json_t *root, const char *name,
                                        pboost_error *err)
 {
@@ -69,6 +110,8 @@ pboost_status pboost_model_get_classes(pboost_model *out, const json_t *root, co
     double *theta = NULL;
 
     TRY(get_names(classes, root, name, err));
+    if (json_object_get(root, "members") != NULL)
+        return get_class_members(out, root, name, err);
     TRY(get_matrix(&theta, root, "theta", classes->n, d, name, err));
     TRY(get_array(&n_intercepts, root, "intercept", &intercept, name, err));
     if (n_intercepts != classes->n)

@@ -292,8 +292,8 @@ pboost_status pboost_encoding_learn(pboost_encoding *out, const pboost_table *ta
     o = *options;
     if (table->svm != NULL)
         FAIL(err, PBOOST_BAD_DATA,
-             "%s is an svmlight file, which has no columns by name; only train, predict and "
-             "evaluate take it",
+             "%s is an svmlight file, which has no columns by name; only train, plan, predict "
+             "and evaluate take it",
              table->path);
     out->refuse_unseen = o.refuse_unseen;
     NEED(out->feature = calloc(table->cols, sizeof *out->feature), err);

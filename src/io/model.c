@@ -242,8 +242,8 @@ static pboost_status put_columns(json_t *root, const pboost_model *m, pboost_err
     TRY(put_features(root, e, err));
     TRY(pboost_model_put_text(root, "unseen", e->refuse_unseen ? "error" : "baseline", err));
     TRY(put_texts(root, "columns", e->column, e->n_columns, err));
-    TRY(m->mixture.n > 0   ? pboost_model_put_members(root, m, err)
-        : m->classes.n > 0 ? pboost_model_put_classes(root, m, err)
+    TRY(m->classes.n > 0   ? pboost_model_put_classes(root, m, err)
+        : m->mixture.n > 0 ? pboost_model_put_members(root, m, err)
                            : put_coef(root, m, err));
 done:
     return st;

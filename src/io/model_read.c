@@ -318,18 +318,16 @@ static pboost_status get_model(pboost_model *out, const json_t *root, const char
     TRY(get_text(&out->label, root, "label", true, name, err));
     TRY(get_text(&out->positive, root, "positive", true, name, err));
     TRY(get_text(&out->offset, root, "offset", true, name, err));
-    if (classes &&
-        (json_object_get(root, "sparse") != NULL || json_object_get(root, "members") != NULL))
-        FAIL(err, PBOOST_BAD_DATA, "%s: a model of classes has no \"sparse\" and no \"members\"",
-             name);
+    if (classes && json_object_get(root, "sparse") != NULL)
+        FAIL(err, PBOOST_BAD_DATA, "%s: a model of classes has no \"sparse\"", name);
     if (json_object_get(root, "sparse") == NULL)
         TRY(get_encoding(&out->encoding, root, name, err));
     if (json_object_get(root, "sparse") != NULL) {
         TRY(pboost_model_get_sparse(out, root, name, err));
-    } else if (json_object_get(root, "members") != NULL) {
-        TRY(pboost_model_get_members(out, root, name, err));
     } else if (classes) {
         TRY(pboost_model_get_classes(out, root, name, err));
+    } else if (json_object_get(root, "members") != NULL) {
+        TRY(pboost_model_get_members(out, root, name, err));
     } else {
         TRY(get_coef(&out->coef, root, out->encoding.n_columns, name, err));
         TRY(get_covariance(&out->covariance, root, out->coef.n + 1, name, err));

@@ -5,38 +5,13 @@
  * rows, units and scopes to what the entries add up to; and where there is no noise, sums to the
  * labels.  Labels under noise cannot be checked: the chain holds no hash of them, because a hash of
  * a few possible values would reveal the value. */
+#include "audit.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "notes.h"
-#include "ranges.h"
-#include "replay.h"
-#include "state.h"
-
-typedef struct {
-    size_t n, capacity;
-    name_range *range;
-} range_list;
-
-typedef struct {
-    pboost_audit *out;
-    const pboost_ledger *ledger;
-    bool replies;              /* released numbers and replies were read too */
-    const label_table *labels; /* NULL: they could not be read */
-    chain_link link;
-    uint32_t *claimed; /* by slot: 1 + the entry that claimed it */
-    uint32_t *uses;    /* by unit and share */
-    uint32_t *bag;     /* by unit: 1 + number of the bag it was last in, over all answers */
-    int64_t *sum;      /* by number of an answer: of a bag */
-    range_list ranges[RANGE_KINDS]; /* of the imports */
-    range_list old_rows;            /* of the imports of version 1 */
-    token_replay tokens;            /* as the entries say */
-    record lost;                    /* what the last restore says of lost heads and rows */
-    claim_notes *notes; /* of the oracle's other stores; NULL: this one is looked at alone */
-} auditing;
-
-PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
+void pboost_audit_found(auditing *a, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -46,284 +21,18 @@ PBOOST_PRINTF(2, 3) static void found(auditing *a, const char *format, ...)
     va_end(args);
 }
 
-/* Whether these are the slots that the chain hashed. */
-static bool slots_hash_to(const store_value *slots, const void *expected)
+bool pboost_audit_slots(const store_value *slots, const void *expected)
 {
     digest d = pboost_slots_hash(slots->data, slots->length);
     return memcmp(d.byte, expected, sizeof d.byte) == 0;
-}
-
-/* ---- Answers --------------------------------------------------------------------------------- */
-
-enum { NUMBER, KIND, TIME, ROWS, BAGS, DATA, HASH, SEAL, SLOTS, MAC };
-enum { TOKEN = MAC + 1, REQUEST, QUESTION, RELEASED, FORMAT, BODY, NONCE };
-
-static bool is_released(const store_value *value, int version, const void *expected)
-{
-    const unsigned char *nonce = value[NONCE].data;
-
-    if ((value[NONCE].length == NONCE_BYTES) != (version > 1))
-        return false;
-    digest d = pboost_hash_released(version, nonce, value[RELEASED].data, value[RELEASED].length);
-    return memcmp(d.byte, expected, sizeof d.byte) == 0;
-}
-
-/* The parts of an answer against the hashes in its entry: see describe_answer in ledger.c.
- * counted: the entry ends with the rows that other stores have. */
-static bool parts_agree(const store_value *value, int version, bool counted)
-{
-    const unsigned char *data = value[DATA].data;
-    size_t fixed = 8 + 3 * sizeof(digest) + 8;
-
-    return value[TOKEN].kind == VALUE_NUMBER && value[REQUEST].kind == VALUE_TEXT &&
-           value[QUESTION].length == sizeof(digest) &&
-           value[DATA].length == fixed + value[REQUEST].length + 1 + 8 * counted &&
-           pboost_get_number(data, 8) == (uint64_t)value[TOKEN].number &&
-           memcmp(data + 8, value[QUESTION].data, sizeof(digest)) == 0 &&
-           slots_hash_to(&value[SLOTS], data + 8 + sizeof(digest)) &&
-           is_released(value, version, data + 8 + 2 * sizeof(digest)) &&
-           pboost_get_number(data + fixed - 8, 8) == (uint64_t)value[FORMAT].number &&
-           memcmp(data + fixed, value[REQUEST].data, value[REQUEST].length + 1) == 0;
-}
-
-static void claim_slot(auditing *a, int64_t entry, uint32_t slot, bool answered)
-{
-    const label_table *t = a->labels;
-
-    if (slot >= t->n) {
-        found(a, "entry %lld claims a row that is not in the store", (long long)entry);
-        return;
-    }
-    if (a->claimed[slot] != 0 && answered)
-        found(a, "a label was used in two answers, by entries %u and %lld", a->claimed[slot] - 1,
-              (long long)entry);
-    if (a->claimed[slot] == 0)
-        a->claimed[slot] = (uint32_t)entry + 1;
-}
-
-static void count_use(auditing *a, int64_t entry, uint32_t slot)
-{
-    const label_table *t = a->labels;
-
-    if (t->units && slot < t->n &&
-        ++a->uses[pboost_labels_use(t, slot)] >
-            pboost_shares_rows(&t->shares, pboost_labels_share(t, slot)))
-        found(a, "a unit was used more often than the rules allow, last by entry %lld",
-              (long long)entry);
-}
-
-static void use_unit(auditing *a, int64_t entry, uint32_t slot)
-{
-    const label_table *t = a->labels;
-
-    count_use(a, entry, slot);
-    if (!t->units || slot >= t->n)
-        return;
-    uint32_t unit = t->unit[slot];
-    if (a->bag[unit] == a->out->bags + 1)
-        found(a, "a bag of entry %lld holds two rows of one unit", (long long)entry);
-    a->bag[unit] = (uint32_t)a->out->bags + 1;
-}
-
-/* The rows of one bag that are in this store; a->sum gets their sums.  Whether those are known: no
- * label is erased. */
-static bool audit_rows(auditing *a, int64_t entry, const unsigned char *slots, size_t size)
-{
-    const label_table *t = a->labels;
-    bool known = a->ledger->rules.no_noise;
-
-    memset(a->sum, 0, a->ledger->rules.rules.width * sizeof *a->sum);
-    for (size_t i = 0; i < size; i++) {
-        uint32_t slot = pboost_slot_read(slots, i);
-        claim_slot(a, entry, slot, true);
-        use_unit(a, entry, slot);
-        known = known && slot < t->n && *pboost_labels_of(t, slot) != NO_LABEL;
-        for (size_t j = 0; known && j < t->columns; j++) {
-            int64_t label = pboost_labels_of(t, slot)[j];
-            if (a->ledger->rules.rules.answer == PBOOST_ANSWER_CLASSES)
-                a->sum[label]++;
-            else
-                a->sum[j] += label;
-        }
-    }
-    a->out->bags++;
-    return known;
-}
-
-/* The rows of bag b that other stores claimed, and their sums.  False: not all are known. */
-static bool add_claims(auditing *a, size_t *size, const claim_note *note, size_t n, size_t b)
-{
-    size_t width = a->ledger->rules.rules.width;
-    bool known = true;
-
-    for (size_t i = 0; i < n; i++) {
-        if (b >= note[i].n_bags)
-            return false;
-        *size += note[i].size[b];
-        known = known && note[i].known[b];
-        for (size_t j = 0; j < width; j++)
-            a->sum[j] += note[i].sum[b * width + j];
-    }
-    return known;
-}
-
-/* One bag of an answer: its size, its rows, and its sum where that can be known. */
-static void audit_bag(auditing *a, int64_t entry, const unsigned char *slots, size_t own,
-                      const unsigned char *released, const claim_note *note, size_t n_notes,
-                      size_t b)
-{
-    const pboost_rules *rules = &a->ledger->rules.rules;
-    size_t size = (size_t)pboost_get_number(released + 8 * rules->width, 8), here = own;
-    bool same = true, known = audit_rows(a, entry, slots, own);
-
-    known = add_claims(a, &here, note, n_notes, b) && known && here == size;
-    if (size < rules->min_bag)
-        found(a, "a bag of entry %lld has %zu rows", (long long)entry, size);
-    if (a->notes != NULL ? here > size || (here < size && !a->notes->restored) : own > size)
-        found(a, "a bag of entry %lld has %zu rows, but its stores have claimed %zu",
-              (long long)entry, size, here);
-    for (size_t j = 0; j < rules->width; j++)
-        same = same && a->sum[j] == (int64_t)pboost_get_number(released + 8 * j, 8);
-    if (known && !same)
-        found(a, "a bag of entry %lld was answered with another sum than its labels have",
-              (long long)entry);
-    a->out->sums += known;
-}
-
-/* Without replies: its claims and uses, as the chain hashed them. */
-static void audit_claims(auditing *a, const store_value *value)
-{
-    const unsigned char *data = value[DATA].data, *slots = value[SLOTS].data;
-    int64_t entry = value[NUMBER].number;
-
-    if (value[DATA].length < 8 + 2 * sizeof(digest) ||
-        !slots_hash_to(&value[SLOTS], data + 8 + sizeof(digest)) ||
-        value[SLOTS].length != 4 * (uint64_t)value[ROWS].number) {
-        found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
-        return;
-    }
-    for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
-        uint32_t slot = pboost_slot_read(slots, i);
-        claim_slot(a, entry, slot, true);
-        count_use(a, entry, slot);
-    }
-}
-
-/* The claims of an answer in other stores. */
-static void match_notes(auditing *a, const claim_note **note, size_t *n, const store_value *value)
-{
-    char problem[NOTES_PROBLEM] = "";
-
-    *note = NULL;
-    *n = 0;
-    if (a->notes != NULL && a->ledger->rules.stores > 0)
-        pboost_notes_match(note, n, problem, a->notes, value[DATA].data, value[DATA].length);
-    if (*problem != '\0')
-        found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
-}
-
-static pboost_status audit_answer(auditing *a, const store_value *value, pboost_error *err)
-{
-    int64_t entry = value[NUMBER].number;
-    bool several = a->ledger->rules.stores > 0;
-    size_t width = a->ledger->rules.rules.width, bag_bytes = RELEASED_BYTES(width, several);
-    size_t rows = value[SLOTS].length / 4, bags = value[RELEASED].length / bag_bytes, at = 0, n;
-    const unsigned char *released = value[RELEASED].data, *slots = value[SLOTS].data;
-    const claim_note *note;
-
-    (void)err;
-    if (!a->replies) {
-        audit_claims(a, value);
-        return PBOOST_OK;
-    }
-    if (!parts_agree(value, a->link.version, several) || rows != (uint64_t)value[ROWS].number ||
-        bags != (uint64_t)value[BAGS].number || value[SLOTS].length % 4 != 0 ||
-        value[RELEASED].length % bag_bytes != 0) {
-        found(a, "the answer of entry %lld differs from the one in the chain", (long long)entry);
-        return PBOOST_OK;
-    }
-    a->out->answers++;
-    a->out->rows += rows;
-    match_notes(a, &note, &n, value);
-    if (a->labels == NULL)
-        return PBOOST_OK;
-    for (size_t b = 0; b < bags; b++) {
-        uint64_t own = pboost_get_number(released + (b + 1) * bag_bytes - 8, 8);
-        if (own > rows - at) {
-            found(a, "the bags of entry %lld have more rows than it claims", (long long)entry);
-            return PBOOST_OK;
-        }
-        audit_bag(a, entry, slots + 4 * at, own, released + b * bag_bytes, note, n, b);
-        at += own;
-    }
-    if (at != rows)
-        found(a, "entry %lld claims more rows than its bags have", (long long)entry);
-    return PBOOST_OK;
-}
-
-/* Sizes and sums of a claim for the audit of the answer; the rows are audited here. */
-static pboost_status note_bags(auditing *a, claim_note *note, const store_value *value,
-                               pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    size_t width = a->ledger->rules.rules.width, bags = value[RELEASED].length / 8, at = 0;
-    size_t rows = value[SLOTS].length / 4;
-
-    NEED(note->size = calloc(bags + 1, sizeof *note->size), err);
-    NEED(note->sum = calloc(bags * width + 1, sizeof *note->sum), err);
-    NEED(note->known = calloc(bags + 1, 1), err);
-    note->n_bags = bags;
-    for (size_t b = 0; b < bags; b++) {
-        uint64_t own = pboost_get_number((const unsigned char *)value[RELEASED].data + 8 * b, 8);
-        if (own > rows - at)
-            break;
-        note->known[b] = audit_rows(a, value[NUMBER].number,
-                                    (const unsigned char *)value[SLOTS].data + 4 * at, own);
-        memcpy(note->sum + b * width, a->sum, width * sizeof *a->sum);
-        note->size[b] = own;
-        at += own;
-    }
-    if (at != rows)
-        found(a, "the bags of entry %lld do not have the rows that it claims",
-              (long long)value[NUMBER].number);
-done:
-    return st;
-}
-
-/* Rows of an answer that the first store has. */
-static pboost_status audit_claimed(auditing *a, const store_value *value, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    claim_notes alone = {0}, *notes = a->notes != NULL ? a->notes : &alone;
-    claim_note *note;
-
-    if (!a->replies) {
-        audit_claims(a, value);
-        return PBOOST_OK;
-    }
-    if (!parts_agree(value, a->link.version, false) ||
-        value[SLOTS].length != 4 * (uint64_t)value[ROWS].number ||
-        value[RELEASED].length != 8 * (uint64_t)value[BAGS].number) {
-        found(a, "the claim of entry %lld differs from the one in the chain",
-              (long long)value[NUMBER].number);
-        return PBOOST_OK;
-    }
-    a->out->rows += (uint64_t)value[ROWS].number;
-    TRY(pboost_notes_add(&note, notes, a->ledger->rules.store, (uint64_t)value[ROWS].number,
-                         value[DATA].data, value[DATA].length, err));
-    if (a->labels != NULL)
-        TRY(note_bags(a, note, value, err));
-done:
-    pboost_notes_free(&alone);
-    return st;
 }
 
 /* ---- Other entries --------------------------------------------------------------------------- */
 
 static pboost_status not_valid(auditing *a, const store_value *value)
 {
-    found(a, "entry %lld, %.20s, is not valid", (long long)value[NUMBER].number,
-          (const char *)value[KIND].data);
+    pboost_audit_found(a, "entry %lld, %.20s, is not valid", (long long)value[NUMBER].number,
+                       (const char *)value[KIND].data);
     return PBOOST_OK;
 }
 
@@ -332,15 +41,18 @@ static pboost_status audit_forget(auditing *a, const store_value *value, pboost_
     int64_t entry = value[NUMBER].number;
     (void)err;
 
-    if (value[DATA].length != sizeof(digest) || !slots_hash_to(&value[SLOTS], value[DATA].data)) {
-        found(a, "the erasure of entry %lld differs from the one in the chain", (long long)entry);
+    if (value[DATA].length != sizeof(digest) ||
+        !pboost_audit_slots(&value[SLOTS], value[DATA].data)) {
+        pboost_audit_found(a, "the erasure of entry %lld differs from the one in the chain",
+                           (long long)entry);
         return PBOOST_OK;
     }
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = pboost_slot_read(value[SLOTS].data, i);
-        claim_slot(a, entry, slot, false);
+        pboost_audit_claim(a, entry, slot, false);
         if (slot < a->labels->n && *pboost_labels_of(a->labels, slot) != NO_LABEL)
-            found(a, "a label that entry %lld erased is still in the store", (long long)entry);
+            pboost_audit_found(a, "a label that entry %lld erased is still in the store",
+                               (long long)entry);
     }
     return PBOOST_OK;
 }
@@ -423,11 +135,11 @@ static pboost_status audit_burn(auditing *a, const store_value *value, pboost_er
     (void)pboost_read_number(&r); /* the token, whose rows the replay counts */
     digest hash = pboost_read_digest(&r);
     uint64_t n_units = pboost_read_number(&r);
-    if (r.bad || r.left > 0 || !slots_hash_to(&value[SLOTS], hash.byte))
+    if (r.bad || r.left > 0 || !pboost_audit_slots(&value[SLOTS], hash.byte))
         return not_valid(a, value);
     for (size_t i = 0; a->labels != NULL && i < value[SLOTS].length / 4; i++) {
         uint32_t slot = pboost_slot_read(value[SLOTS].data, i);
-        claim_slot(a, entry, slot, true);
+        pboost_audit_claim(a, entry, slot, true);
         burn_use(a, slot);
     }
     bool all = strcmp(value[KIND].data, "burn-all") == 0;
@@ -460,13 +172,13 @@ static pboost_status audit_nothing(auditing *a, const store_value *value, pboost
 /* Every kind of entry, and what it says about the tables. */
 static const struct {
     const char *kind;
-    pboost_status (*audit)(auditing *a, const store_value *value, pboost_error *err);
+    audit_kind *audit;
 } ENTRIES[] = {
-    {"init", audit_nothing},   {"answer", audit_answer},   {"forget", audit_forget},
-    {"import", audit_import},  {"token", audit_nothing},   {"approve", audit_nothing},
-    {"revoke", audit_nothing}, {"upgrade", audit_upgrade}, {"burn", audit_burn},
-    {"burn-all", audit_burn},  {"restore", audit_restore}, {"rekey", audit_nothing},
-    {"claim", audit_claimed},
+    {"init", audit_nothing},         {"answer", pboost_audit_answer}, {"forget", audit_forget},
+    {"import", audit_import},        {"token", audit_nothing},        {"approve", audit_nothing},
+    {"revoke", audit_nothing},       {"upgrade", audit_upgrade},      {"burn", audit_burn},
+    {"burn-all", audit_burn},        {"restore", audit_restore},      {"rekey", audit_nothing},
+    {"claim", pboost_audit_claimed},
 };
 
 /* Goes on as the store does where a link is wrong, to count what is wrong beyond. */
@@ -480,12 +192,13 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
         pboost_chain_seal(&link, value[NONCE].length == NONCE_BYTES ? nonce : NULL,
                           value[BODY].data, value[BODY].length);
     if (number != link.number)
-        found(a, "entry %lld of the chain is missing", (long long)link.number);
+        pboost_audit_found(a, "entry %lld of the chain is missing", (long long)link.number);
     else if (value[HASH].length != sizeof(digest) || value[SEAL].length != sizeof(digest) ||
              memcmp(value[HASH].data, link.hash.byte, sizeof(digest)) != 0)
-        found(a, "entry %lld was changed: its hash differs", (long long)number);
+        pboost_audit_found(a, "entry %lld was changed: its hash differs", (long long)number);
     else if (a->replies && memcmp(value[SEAL].data, link.seal.byte, sizeof(digest)) != 0)
-        found(a, "the reply of entry %lld was changed: its seal differs", (long long)number);
+        pboost_audit_found(a, "the reply of entry %lld was changed: its seal differs",
+                           (long long)number);
     link.number = number;
     if (value[HASH].length == sizeof(digest))
         memcpy(link.hash.byte, value[HASH].data, sizeof(digest));
@@ -494,7 +207,7 @@ static void follow_link(auditing *a, const store_value *value, const chain_entry
     digest mac = pboost_chain_mac(&a->ledger->keys, &link);
     if (value[MAC].length != sizeof mac.byte ||
         sodium_memcmp(value[MAC].data, mac.byte, sizeof mac.byte) != 0)
-        found(a, "entry %lld was not written with the store's key", (long long)number);
+        pboost_audit_found(a, "entry %lld was not written with the store's key", (long long)number);
     a->link = link;
 }
 
@@ -516,10 +229,10 @@ static pboost_status audit_entry(void *user, const store_value *value, size_t n,
     a->out->entries++;
     TRY(pboost_replay_entry(&a->tokens, problem, &entry, &a->link, err));
     if (problem[0] != '\0')
-        found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
+        pboost_audit_found(a, "entry %lld: %s", (long long)value[NUMBER].number, problem);
     if (a->replies && pboost_kind_answers(kind) != (value[TOKEN].kind == VALUE_NUMBER)) {
-        found(a, "entry %lld and its answer do not belong together",
-              (long long)value[NUMBER].number);
+        pboost_audit_found(a, "entry %lld and its answer do not belong together",
+                           (long long)value[NUMBER].number);
         return PBOOST_OK;
     }
     for (size_t i = 0; i < sizeof ENTRIES / sizeof *ENTRIES; i++)
@@ -540,11 +253,11 @@ static void audit_spent(auditing *a)
     for (uint32_t slot = 0; slot < a->labels->n; slot++) {
         bool spent = pboost_labels_spent(a->labels, slot);
         if (spent && a->claimed[slot] == 0)
-            found(a, "row %u is spent, but no entry claims it", slot);
+            pboost_audit_found(a, "row %u is spent, but no entry claims it", slot);
         missing += !spent && a->claimed[slot] != 0;
     }
     if (missing > 0)
-        found(a, "%zu rows of answers are not marked as claimed", missing);
+        pboost_audit_found(a, "%zu rows of answers are not marked as claimed", missing);
 }
 
 static pboost_status audit_use(void *user, const store_value *value, size_t n, pboost_error *err)
@@ -556,7 +269,8 @@ static pboost_status audit_use(void *user, const store_value *value, size_t n, p
 
     if (value[0].number < 0 || value[0].number >= (int64_t)a->labels->n_units ||
         share == NO_NUMBER || a->uses[(size_t)value[0].number * shares->n + share]-- == 0)
-        found(a, "unit %lld was not used as often as the store says", (long long)value[0].number);
+        pboost_audit_found(a, "unit %lld was not used as often as the store says",
+                           (long long)value[0].number);
     return PBOOST_OK;
 }
 
@@ -578,7 +292,8 @@ static pboost_status audit_ranges(auditing *a, const range_list *list, range_kin
 
     for (size_t i = 0; i < list->n; i++) {
         if (list->range[i].first != imported)
-            found(a, "an import into %s does not follow the one before", RANGES[kind].table);
+            pboost_audit_found(a, "an import into %s does not follow the one before",
+                               RANGES[kind].table);
         imported += list->range[i].n;
         TRY(add_range(&now, list->range[i], err));
     }
@@ -586,13 +301,13 @@ static pboost_status audit_ranges(auditing *a, const range_list *list, range_kin
     for (size_t i = 0; i < list->n; i++)
         if (!pboost_digest_equal(&now.range[i].hash, &list->range[i].hash) &&
             !(now.range[i].version == 1 && now.range[i].erased))
-            found(a, "%s from %lld on is not as it was imported", RANGES[kind].table,
-                  (long long)list->range[i].first);
+            pboost_audit_found(a, "%s from %lld on is not as it was imported", RANGES[kind].table,
+                               (long long)list->range[i].first);
         else if (kind == RANGE_ROWS && whole)
             a->out->rows_imported += (uint64_t)list->range[i].n;
     if (whole && total != imported)
-        found(a, "%s has %lld rows, but %lld were imported", RANGES[kind].table, (long long)total,
-              (long long)imported);
+        pboost_audit_found(a, "%s has %lld rows, but %lld were imported", RANGES[kind].table,
+                           (long long)total, (long long)imported);
 done:
     free(now.range);
     return st;
@@ -607,20 +322,21 @@ static pboost_status audit_tokens(auditing *a, store *s, pboost_error *err)
 
     st = pboost_token_read(&token, &n, s, &why);
     if (is_damage(st, s)) {
-        found(a, "%s", why.message);
+        pboost_audit_found(a, "%s", why.message);
         return PBOOST_OK;
     }
     if (st != PBOOST_OK)
         FAIL(err, st, "%s", why.message);
     if (n != a->tokens.n)
-        found(a, "the store has %zu tokens, but %zu were created", n, a->tokens.n);
+        pboost_audit_found(a, "the store has %zu tokens, but %zu were created", n, a->tokens.n);
     for (size_t i = 0; i < n && i < a->tokens.n; i++) {
         digest here = pboost_token_digest(&token[i]),
                there = pboost_token_digest(&a->tokens.token[i]);
         if (!pboost_digest_equal(&here, &there))
-            found(a, "token '%.60s' is not as the ledger says (%llu rows used, not %llu)",
-                  token[i].name, (unsigned long long)token[i].rows_used,
-                  (unsigned long long)a->tokens.token[i].rows_used);
+            pboost_audit_found(a,
+                               "token '%.60s' is not as the ledger says (%llu rows used, not %llu)",
+                               token[i].name, (unsigned long long)token[i].rows_used,
+                               (unsigned long long)a->tokens.token[i].rows_used);
     }
 done:
     free(token);
@@ -639,7 +355,8 @@ static pboost_status audit_lost(auditing *a, store *s, pboost_error *err)
     if (a->lost.used == 0
             ? heads + pboost_read_number(&r) != 0
             : now.used != a->lost.used || memcmp(now.byte, a->lost.byte, now.used) != 0)
-        found(a, "heads or rows that were lost in a restore are not those that the chain knows");
+        pboost_audit_found(
+            a, "heads or rows that were lost in a restore are not those that the chain knows");
 done:
     return st;
 }
@@ -648,7 +365,8 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(audit_ranges(a, &a->old_rows, RANGE_ROWS, false, err));
+    if (a->old_rows.n > 0) /* or every row would be read for nothing */
+        TRY(audit_ranges(a, &a->old_rows, RANGE_ROWS, false, err));
     for (int k = 0; k < RANGE_KINDS; k++)
         TRY(audit_ranges(a, &a->ranges[k], (range_kind)k, true, err));
     TRY(audit_tokens(a, s, err));
@@ -659,7 +377,7 @@ static pboost_status audit_sums(auditing *a, store *s, pboost_error *err)
     TRY(s->class->run(s, "SELECT unit, use FROM ledger_unit_use", NULL, 0, audit_use, a, err));
     for (size_t u = 0; u < a->labels->n_units * a->labels->shares.n; u++)
         if (a->uses[u] != 0) {
-            found(a, "uses of unit %zu are missing", u / a->labels->shares.n);
+            pboost_audit_found(a, "uses of unit %zu are missing", u / a->labels->shares.n);
             break;
         }
 done:
@@ -677,7 +395,7 @@ static pboost_status load_labels(auditing *a, pboost_ledger *l, pboost_error *er
     l->labels.valid = false;
     st = pboost_labels_refresh(&l->labels, l->write.store, &why);
     if (is_damage(st, l->write.store)) {
-        found(a, "%s", why.message);
+        pboost_audit_found(a, "%s", why.message);
         return PBOOST_OK;
     }
     if (st != PBOOST_OK)
@@ -744,7 +462,7 @@ static pboost_status audit_witness(pboost_audit *out, pboost_ledger *l, pboost_e
         st = pboost_witness_check(&l->witness, l->write.store, &why);
     pthread_mutex_unlock(&l->witness.mutex);
     if (st == PBOOST_REFUSED || is_damage(st, l->write.store)) {
-        found(&a, "%s", why.message);
+        pboost_audit_found(&a, "%s", why.message);
         return PBOOST_OK;
     }
     if (st != PBOOST_OK)

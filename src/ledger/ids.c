@@ -3,7 +3,6 @@
 
 #include "bytes.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- What an id is --------------------------------------------------------------------------- */
@@ -166,8 +165,16 @@ const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24])
 {
     if (text_at(map, number))
         return map->text + map->key[number];
-    snprintf(buffer, 24, "%lld", (long long)map->key[number]);
-    return buffer;
+    int64_t key = map->key[number];
+    uint64_t left = key < 0 ? -(uint64_t)key : (uint64_t)key;
+    char *at = buffer + 23;
+    *at = '\0';
+    do
+        *--at = (char)('0' + left % 10);
+    while ((left /= 10) > 0);
+    if (key < 0)
+        *--at = '-';
+    return at;
 }
 
 void pboost_ids_free(id_map *map)
@@ -181,6 +188,41 @@ void pboost_ids_free(id_map *map)
 
 /* ---- Growth ---------------------------------------------------------------------------------- */
 
+static id_key key_at(const id_map *map, uint32_t number)
+{
+    bool text = text_at(map, number);
+    id_key key = {text ? map->text + map->key[number] : NULL, 0, map->key[number]};
+    if (text)
+        key.length = strlen(key.text);
+    return key;
+}
+
+uint32_t pboost_ids_index(id_map *map)
+{
+    enum { AT_ONCE = 32 };
+    id_key key[AT_ONCE];
+    size_t at[AT_ONCE];
+    uint32_t twice = NO_NUMBER;
+
+    while (map->indexed < map->n) {
+        size_t here = map->n - map->indexed < AT_ONCE ? map->n - map->indexed : AT_ONCE;
+        for (size_t i = 0; i < here; i++) {
+            key[i] = key_at(map, (uint32_t)(map->indexed + i));
+            at[i] = bucket_of(map, &key[i]);
+            __builtin_prefetch(&map->bucket[at[i]], 1);
+        }
+        for (size_t i = 0; i < here; i++) {
+            uint32_t *bucket = &map->bucket[place(map, &key[i], at[i])];
+            if (*bucket != 0)
+                twice = (uint32_t)(map->indexed + i);
+            else
+                *bucket = (uint32_t)(map->indexed + i) + 1;
+        }
+        map->indexed += here;
+    }
+    return twice;
+}
+
 static pboost_status grow_buckets(id_map *map, size_t buckets, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -190,13 +232,11 @@ static pboost_status grow_buckets(id_map *map, size_t buckets, pboost_error *err
     free(map->bucket);
     map->bucket = bucket;
     map->buckets = buckets;
-    for (uint32_t number = 0; number < map->n; number++) {
-        bool text = text_at(map, number);
-        id_key key = {text ? map->text + map->key[number] : NULL, 0, map->key[number]};
-        if (text)
-            key.length = strlen(key.text);
-        map->bucket[place(map, &key, bucket_of(map, &key))] = number + 1;
-    }
+    size_t n = map->n;
+    map->n = map->indexed;
+    map->indexed = 0;
+    (void)pboost_ids_index(map);
+    map->n = n;
 done:
     return st;
 }
@@ -244,20 +284,13 @@ done:
     return st;
 }
 
-pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_id id,
-                             pboost_error *err)
+pboost_status pboost_ids_append(uint32_t *number, id_map *map, pboost_id id, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     id_key key = key_of(id);
 
-    *added = false;
     if (map->n == map->capacity)
         TRY(pboost_ids_reserve(map, map->capacity + map->capacity / 2 + 64, err));
-    size_t at = place(map, &key, bucket_of(map, &key));
-    if (map->bucket[at] != 0) {
-        *number = map->bucket[at] - 1;
-        return PBOOST_OK;
-    }
     *number = (uint32_t)map->n;
     map->key[map->n] = key.number;
     if (key.text != NULL) {
@@ -265,7 +298,22 @@ pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_
         TRY(keep_text(map, &key, err));
         map->is_text[map->n / 64] |= UINT64_C(1) << map->n % 64;
     }
-    map->bucket[at] = (uint32_t)++map->n;
+    map->n++;
+done:
+    return st;
+}
+
+pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_id id,
+                             pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    *number = pboost_ids_find(map, id);
+    *added = false;
+    if (*number != NO_NUMBER)
+        return PBOOST_OK;
+    TRY(pboost_ids_append(number, map, id, err));
+    (void)pboost_ids_index(map);
     *added = true;
 done:
     return st;

@@ -12,9 +12,9 @@
 #define NO_NUMBER UINT32_MAX
 
 typedef struct {
-    size_t n, capacity;
-    int64_t *key;      /* the integer, or where its text begins */
-    uint64_t *is_text; /* one bit each */
+    size_t n, capacity, indexed; /* those that have a bucket: all, except while they are appended */
+    int64_t *key;                /* the integer, or where its text begins */
+    uint64_t *is_text;           /* one bit each */
     char *text;
     size_t text_used, text_capacity;
     uint32_t *bucket; /* number + 1; 0: empty */
@@ -37,7 +37,13 @@ void pboost_ids_find_all(uint32_t *out, const id_map *map, const pboost_id *id, 
 pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_id id,
                              pboost_error *err);
 
-/* The id as text; integers are written to buffer. */
+/* Many ids at once: each is appended without being looked up, and then all get their buckets, of
+ * which the memory is asked for some ahead.  pboost_ids_index returns the number of one that was
+ * there before, or NO_NUMBER.  Nothing is found or added in between. */
+pboost_status pboost_ids_append(uint32_t *number, id_map *map, pboost_id id, pboost_error *err);
+uint32_t pboost_ids_index(id_map *map);
+
+/* The id as text; integers are written to the end of buffer. */
 const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24]);
 
 /* Bytes that differ where ids differ: 'i' and the integer, or 't', the length and the text.

@@ -122,15 +122,15 @@ static pboost_status take_id(importing *m, pboost_id id, pboost_error *err)
     if (!added)
         FAIL(err, PBOOST_BAD_DATA, "id '%.60s' occurs twice",
              pboost_ids_text(&m->seen, number, buffer));
-    const char *text = pboost_ids_text(&m->seen, number, buffer);
     uint32_t slot = pboost_labels_find(&m->ledger->labels, &m->ledger->keys, id);
     if (slot != NO_NUMBER && pboost_labels_gone(&m->ledger->labels, slot))
         FAIL(err, PBOOST_BAD_DATA,
              "id '%.60s' was erased from the store; it cannot be imported again, because its label"
              " may have been used",
-             text);
+             pboost_ids_text(&m->seen, number, buffer));
     if (slot != NO_NUMBER)
-        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is already in the store", text);
+        FAIL(err, PBOOST_BAD_DATA, "id '%.60s' is already in the store",
+             pboost_ids_text(&m->seen, number, buffer));
 done:
     return st;
 }

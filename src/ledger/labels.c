@@ -197,7 +197,6 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
     pboost_status st = PBOOST_OK;
     label_table *t = user;
     uint32_t slot;
-    bool added;
     const char *id;
     char room[ERASED_TEXT];
     (void)n;
@@ -209,9 +208,7 @@ static pboost_status take_row(void *user, const store_value *value, size_t n, pb
         return damaged(err, "row", value[0].number);
     if (t->n == t->capacity)
         TRY(reserve(t, t->capacity + t->capacity / 2 + 64, err));
-    TRY(pboost_ids_add(&slot, &added, &t->ids, (pboost_id){id, 0}, err));
-    if (!added)
-        return damaged(err, "row", value[0].number);
+    TRY(pboost_ids_append(&slot, &t->ids, (pboost_id){id, 0}, err));
     if (id == room) {
         t->any_gone = true;
         pboost_labels_erase(t, &slot, 1);
@@ -285,6 +282,9 @@ static pboost_status read_rows(label_table *t, store *s, pboost_error *err)
             "SELECT slot, id, unit, scope, label, digest FROM ledger_row WHERE slot >= $1 ORDER BY "
             "slot",
             take_row, t, err, value_number((int64_t)t->n)));
+    uint32_t twice = pboost_ids_index(&t->ids);
+    if (twice != NO_NUMBER)
+        st = damaged(err, "row", twice);
 done:
     pboost_seals_free(&t->seals);
     return st;

@@ -195,7 +195,11 @@ pboost_status pboost_stores_check(pboost_ledger *ledger, pboost_error *err)
     TRY(s->class->run(s, "SELECT number, data FROM ledger_entry WHERE kind = 'answer'", NULL, 0,
                       take_answer, &r, err));
     if (pboost_stores_find_twice(problem, ledger) != PBOOST_OK)
-        FAIL(err, PBOOST_BAD_DATA, "%s, so that its label could be used twice", problem);
+        FAIL(err, PBOOST_BAD_DATA,
+             "%s, so that its label could be used twice; erase it from one of them, with "
+             "'priorboost oracle"
+             " forget' and that --store alone",
+             problem);
 done:
     pboost_side_leave(&ledger->read);
     pboost_notes_free(&r.notes);

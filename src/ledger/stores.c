@@ -47,6 +47,51 @@ done:
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
+typedef struct {
+    pboost_ledger *ledger;
+    const char *url;
+    const pboost_ledger_options *options;
+    pboost_status st;
+    pboost_error err;
+    pthread_t thread;
+    bool started;
+} opening;
+
+static void *open_one(void *user)
+{
+    opening *o = user;
+    o->st = pboost_ledger_open(&o->ledger, o->url, o->options, &o->err);
+    return NULL;
+}
+
+/* At the same time: each reads its labels and follows its chain. */
+static pboost_status open_each(pboost_ledger **out, const char *const *store_url, size_t n,
+                               const pboost_ledger_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    opening *o = NULL;
+
+    NEED(o = calloc(n, sizeof *o), err);
+    for (size_t i = 0; i < n; i++) {
+        o[i].url = store_url[i];
+        o[i].options = options != NULL ? &options[i] : NULL;
+        o[i].started = i + 1 < n && pthread_create(&o[i].thread, NULL, open_one, &o[i]) == 0;
+        if (!o[i].started)
+            (void)open_one(&o[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (o[i].started)
+            pthread_join(o[i].thread, NULL);
+        out[i] = o[i].ledger;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (o[i].st != PBOOST_OK)
+            FAIL(err, o[i].st, "%s", o[i].err.message);
+done:
+    free(o);
+    return st;
+}
+
 /* What the first entry of both says, the store's own number aside, is the same. */
 static pboost_status check_same_rules(const pboost_ledger *a, const pboost_ledger *b,
                                       pboost_error *err)
@@ -108,8 +153,7 @@ pboost_status pboost_ledger_open_all(pboost_ledger **out, const char *const *sto
     if (n == 1)
         return pboost_ledger_open(out, store_url[0], options, err);
     NEED(l = calloc(n, sizeof *l), err);
-    for (size_t i = 0; i < n; i++)
-        TRY(pboost_ledger_open(&l[i], store_url[i], options != NULL ? &options[i] : NULL, err));
+    TRY(open_each(l, store_url, n, options, err));
     TRY(check_together(l, store_url, n, err));
     qsort(l, n, sizeof *l, by_number);
     NEED(l[0]->other = calloc(n, sizeof *l[0]->other), err);

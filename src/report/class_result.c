@@ -26,9 +26,27 @@ static const char *column_name(const pboost_encoding *e, size_t j)
 
 /* ---- For people ------------------------------------------------------------------------------ */
 
+/* Trees have no weights. */
+static void print_trees(FILE *out, const train_description *d)
+{
+    const train_result *r = d->result;
+    double constant = r->misfit[PBOOST_MEMBER_CONSTANT];
+
+    fprintf(out, "\n%-32s %8s\n", "class against all others", "trees");
+    for (size_t c = 0; c < r->mixture.n; c++)
+        fprintf(out, "%-32s %8zu\n", d->class_name[c], r->mixture.member[c].forest.n_trees);
+    if (constant > 0.0)
+        fprintf(out, "the trees explain %.1f %% of bags left out of their fit\n",
+                100.0 * (1.0 - r->mixture_misfit / constant));
+}
+
 void class_print(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
+    if (r->mixture.n > 0) {
+        print_trees(out, d);
+        return;
+    }
     const pboost_class_coef *coef = final_coef(r);
     for (size_t c = 1; c < coef->classes; c++) {
         fprintf(out, "\n%s against %s\n%-32s %-12s", d->class_name[c], d->class_name[0], "column",
@@ -59,8 +77,12 @@ void class_describe(json_t *report, const train_description *d)
         json_array_append_new(intercept, report_json_number(of_class[coef->cols]));
     }
     json_object_set_new(report, "classes", names);
-    json_object_set_new(report, "theta", theta);
-    json_object_set_new(report, "intercept", intercept);
+    if (d->result->mixture.n == 0) {
+        json_object_set(report, "theta", theta);
+        json_object_set(report, "intercept", intercept);
+    }
+    json_decref(theta);
+    json_decref(intercept);
 }
 
 /* By class, the intercept last; of the base they are null. */
@@ -89,6 +111,8 @@ void class_write_weights(FILE *out, const pboost_model *model, const char *name)
     const pboost_class_coef *coef = &model->classes.coef;
     char caption[200];
 
+    if (model->mixture.n > 0) /* trees have no weights */
+        return;
     snprintf(caption, sizeof caption, "%.60s: log odds against class %.60s", name,
              model->classes.name[0]);
     page_table t = page_table_begin(out, caption, COLUMNS, 6);

@@ -27,7 +27,8 @@ static const char *family_in_use(const train_description *d)
     return d->classes > 0 ? "classes" : pboost_family_name(d->family);
 }
 
-/* Bags of classes, of several labels and of sparse rows are chosen by a rule, without a forecast. */
+/* Bags of classes, of several labels and of sparse rows are chosen by a rule, without a forecast.
+ */
 static bool has_plan(const train_description *d)
 {
     return d->automatic && d->result->choice.plan.point != NULL;
@@ -241,12 +242,13 @@ void train_print(FILE *out, const train_description *d)
     fprintf(out, "%zu rows spent in %zu round%s, %.2f s\n\n", r->rows_spent, r->rounds,
             r->rounds > 1 ? "s" : "", r->seconds);
     print_history(out, r);
-    if (r->mixture.n > 0) {
+    if (d->classes > 0) {
+        class_print(out, d);
+        if (!mixture)
+            print_fit(out, r);
+    } else if (mixture) {
         train_print_members(out, d);
         train_print_effects(out, d);
-    } else if (d->classes > 0) {
-        class_print(out, d);
-        print_fit(out, r);
     } else {
         print_coef(out, d);
         print_curves(out, d);

@@ -90,6 +90,21 @@ cp model.json one.json
 expect 0 train --label party --threads 2
 cmp -s model.json one.json || fail "threads change the model"
 
+# Trees: what is learnt, the file, predictions.
+expect 0 train --label party --test test.csv --model trees --report trees.html --json
+[ "$(field model) $(field members.2.kind)" = 'trees trees' ] || fail "the model is $(field model)"
+within 0.7 1.09 "$(field test_loss)"
+loss=$(field test_loss)
+expect 0 train --label party --model trees
+printed 'class against all others'
+expect 0 priorboost evaluate --model model.json --data test.csv --json
+within 0.999999 1.000001 "$(python3 -c 'import sys; print(float(sys.argv[1])/float(sys.argv[2]))' "$(field loss)" "$loss")"
+expect 3 priorboost predict --model model.json --data test.csv --interval
+says 'have no intervals'
+expect 0 priorboost report model.json --out compare.html
+expect 0 priorboost export model.json model.onnx --json
+[ "$(field family)" = classes ] && [ -s model.onnx ] || fail "the model is not exported"
+
 # Given bags: counts or proportions of each class.
 python3 - <<'PY'
 import csv, random
@@ -113,6 +128,8 @@ expect 0 given --answers counts.csv --json
 [ "$(field classes)" = '["red", "blue", "green"]' ] || fail "the classes are $(field classes)"
 within 0.9 1.7 "$(field theta.2.0)" # 0.8 + 0.5
 counts=$(field theta)
+expect 0 given --answers counts.csv --model trees --json
+[ "$(field members.0.kind)" = trees ] || fail "given bags have no trees"
 expect 0 given --answers parts.csv --answer-columns count=who --json
 [ "$(field theta)" = "$counts" ] || fail "counts and proportions differ"
 expect 0 given --answers counts.csv --class-columns blue,red,green --json
@@ -131,7 +148,7 @@ refuse() { # refuse CODE MESSAGE COMMAND...
 refuse 2 "--family is required: label 'number' has numbers" train --label number
 refuse 2 "--bounds cannot be used with --family classes" train --label party --bounds 0,1
 refuse 2 '--offset cannot be used with --family classes' train --label party --offset age
-refuse 2 '--model cannot be used with --family classes' train --label party --model trees
+refuse 2 '--model cannot be used with --family classes: only glm and trees have classes' train --label party --model smooth
 refuse 2 '--estimator cannot be used with --family classes' train --label party --estimator cv
 refuse 2 '--l2 cv cannot be used' train --label party --l2 cv
 refuse 2 '--round cannot be used' train --label party --round

@@ -57,6 +57,37 @@ expect 0 priorboost train "${common[@]}" --estimator event --algorithm pbprefix 
 expect 0 priorboost train "${common[@]}" --epsilon 1 --bounds 0,1 --l2 100 --force --json
 [ "$(field epsilon)" = 1.0 ] || fail 'epsilon'
 
+# ---- bags of neighbours in the order of columns ----
+key=("${common[@]}" --bag-key c1,n1 --l2 30)
+expect 0 priorboost train "${key[@]}" --json
+[ "$(field bags)" = features ] || fail 'the bags of a key'
+[ "$(field rows_spent)" = 6000 ] || fail 'the rows of a key'
+for threads in 1 2; do
+    expect 0 priorboost train "${key[@]}" --threads $threads --out "k$threads.json"
+done
+cmp k1.json k2.json || fail 'threads change the model of a key'
+# A key that is the label's own cause separates it: bags of 0 and bags of 1, from which all is learnt.
+awk -F, 'BEGIN { print "id,y,g,x"; for (i = 0; i < 4000; i++) {
+    g = (i * 7919) % 40; print i "," (g < 10) ",g" g ",x" (i * 31) % 50 } }' >groups.csv
+awk -F, 'NR == 1 || NR % 2' groups.csv >half.csv
+for options in '--bag-key g' '--bags random'; do
+    # shellcheck disable=SC2086
+    expect 0 priorboost train --data groups.csv --id id --label y --hash 10 --min-bag 20 --seed 1 --l2 1 $options \
+        --out g.json
+    expect 0 priorboost evaluate --model g.json --data half.csv --label y --json
+    printf '%s\n' "$(field loss)" >>losses
+done
+python3 -c 'k, r = map(float, open("losses")); assert k < 0.5 * r, (k, r)' || fail 'the key tells nothing'
+# The order of the rows does not matter.
+{ head -n 1 groups.csv; tail -n +2 groups.csv | tac; } >groups2.csv
+for table in groups groups2; do
+    expect 0 priorboost train --data $table.csv --id id --label y --hash 10 --min-bag 20 --seed 1 --l2 1 \
+        --bag-key g,x --out $table.json
+    expect 0 priorboost predict --model $table.json --data half.csv --out $table.predicted
+done
+within 0 1e-5 "$(paste -d, groups.predicted groups2.predicted | awk -F, 'NR > 1 { d = $1 - $2; d = d < 0 ? -d : d
+    if (d > most) most = d } END { print most + 0 }')"
+
 # ---- standard errors of columns that are named ----
 expect 0 priorboost train "${common[@]}" --l2 30 --cross 'c1*c2' --errors 'n1,c1=v0,c1=v0*c2=v1' --json
 [ "$(field columns | python3 -c 'import json, sys; print(json.load(sys.stdin)[-3:])')" = \
@@ -93,6 +124,40 @@ says 'note: 400 rows have a qid, which is ignored'
 [ "$(field sparse.columns)" = 8 ] || fail 'indices from 0'
 expect 0 priorboost evaluate --model signs.json --data signs.svm --json
 within 0.95 1 "$(field auc)"
+
+# ---- plans: larger bags keep less, bags from features more than random ones, noise takes some ----
+expect 0 priorboost plan --data clicks.csv --id id --label click --hash 12 --cross 'c1*c2' --min-bag 4,16 \
+    --epsilon none,1 --bounds 0,1 --mean 0.05 --seed 1 --json
+python3 - stdout <<'END' || fail 'the plan'
+import json, sys
+plan = json.load(open(sys.argv[1]))
+kept = {(p["min_bag"], p["epsilon"], p["bags"]): p["kept"] for p in plan["points"]}
+assert (plan["rows"], plan["other_rows"], plan["columns"]) == (5250, 750, 4096), plan
+assert plan["mean"] == 0.05 and not plan["default_mean"] and plan["bags"] == "features", plan
+assert len(kept) == 8 and 0 < plan["all_labels"] < plan["constant"], plan
+for bags in ("features", "random"):
+    assert 1 > kept[4, None, bags] > kept[16, None, bags] > kept[16, 1.0, bags] > 0, kept
+    assert kept[4, None, bags] > kept[4, 1.0, bags], kept
+assert kept[16, None, "features"] > kept[16, None, "random"], kept
+END
+expect 0 priorboost plan --data clicks.svm --min-bag 4 --seed 1
+printed 'mean label 0.5 (assumed; --mean M says it)'
+cp stdout plan.txt
+sed 's/^[01] /7 /' clicks.svm >unlabelled.svm # no label is read: any will do
+expect 0 priorboost plan --data unlabelled.svm --min-bag 4 --seed 1
+cmp stdout plan.txt || fail 'the plan depends on labels'
+for option in '--prior model.json' --no-intercept '--out none.svg' '--l2 1' '--target 5%' '--model-error 1' \
+    '--sample 100' '--offset n1'; do
+    # shellcheck disable=SC2086
+    expect 2 priorboost plan --data clicks.csv --label click --hash 12 --min-bag 4 $option
+    says "${option%% *} cannot be used with sparse rows"
+done
+expect 3 priorboost plan --data clicks.csv --label click --hash 12 --min-bag 5251
+says '--min-bag is 5251, but the bags have 5250 rows; the other 750 are forecast'
+expect 2 priorboost plan --data clicks.csv --label click --hash 12 --min-bag 4 --mean 1.5
+says 'the mean label is 1.5; it must be'
+expect 2 priorboost plan --data clicks.csv --label click --hash 27 --min-bag 4
+says '--hash is 27; it must be from 1 to 26'
 
 # ---- given bags ----
 awk -F, 'NR == 1 { print $0 ",bag"; next } { print $0 ",b" int(NR / 5) }' clicks.csv >bagged.csv
@@ -141,10 +206,18 @@ refused() { # CODE MESSAGE OPTION...
 refused 2 '--hash is 27; it must be from 1 to 26' --data clicks.csv --hash 27
 refused 2 '--hash' --data clicks.csv --hash 0
 refused 2 '--cross needs --hash BITS' --data clicks.csv --family logistic --cross 'c1*c2'
+refused 2 '--bag-key needs --hash BITS' --data clicks.csv --family logistic --bag-key c1
+refused 2 '--bag-key cannot be used with --bags' --data clicks.csv --hash 8 --bag-key c1 --bags random
+refused 2 '--bag-key cannot be used with --bag:' --data clicks.csv --hash 8 --bag-key c1 --bag c2 --answers clicks.csv
+refused 3 "has no column 'c99'" --data clicks.csv --hash 8 --bag-key c1,c99
 refused 2 "the cross is 'c1*nothing'; it must be A*B" --data clicks.csv --hash 8 --cross 'c1*nothing'
 refused 2 "the cross 'c1*n2' has the column 'n2' of numbers" --data clicks.csv --hash 8 --cross 'c1*n2'
 refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm' \
     --data clicks.csv --hash 8 --model trees
+refused 2 '--model cannot be used with --hash: the model of sparse rows is a glm' \
+    --data clicks.csv --hash 8 --model smooth
+refused 2 '--model cannot be used with an svmlight file: the model of sparse rows is a glm' \
+    --data clicks.svm --model trees
 refused 2 '--estimator cannot be used with --hash' --data clicks.csv --hash 8 --estimator interpolated
 refused 2 '--impute cannot be used with --hash' --data clicks.csv --hash 8 --impute mean
 refused 2 "--errors: 'c99=v0' is not hashed" --data clicks.csv --hash 8 --errors c99=v0
@@ -169,6 +242,7 @@ bad 'bad.svm:2:7: index 3 is repeated' '1 1:1' '0 3:1 3:2'
 bad 'bad.svm:2:7: index 2 stands after 3; the indices of a row must ascend' '1 1:1' '0 3:1 2:2'
 bad "bad.svm:1:5: the value of index 3 is 'x'; it must be a finite number" '1 3:x'
 bad "bad.svm:1:5: the value of index 3 is 'inf'; it must be a finite number" '1 3:inf'
+bad "bad.svm:1:5: the value of index 3 is 'nan'; it must be a finite number" '1 3:nan'
 bad "bad.svm:2:1: the label is 'yes'" '1 3:1' 'yes 3:1'
 bad "bad.svm:1: label 'label' is '2'" '2 3:1' '1 4:1'
 bad 'no row has an entry' 1 0
@@ -191,8 +265,6 @@ expect 3 priorboost predict --model model.json --data short.csv
 says "has no column 'c26'"
 expect 3 priorboost predict --model model.json --data test.csv --interval
 says 'models of sparse rows have no intervals'
-expect 3 priorboost plan --data clicks.svm --family logistic --min-bag 4
-says 'is an svmlight file'
 expect 3 priorboost export model.json model.onnx
 says 'sparse rows'
 for options in '--features 3' '--noise 1' '--family linear' '--rate 2'; do

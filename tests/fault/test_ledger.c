@@ -367,6 +367,68 @@ static void any_allocation_of_a_question_may_fail(void **state)
     assert_true(fail_allocations(fresh) > 20);
 }
 
+/* One question after another, each with one more allocation before one that fails.  It is answered,
+ * or can be asked again, or was interrupted between the commits and then stays refused. */
+static void any_allocation_of_a_question_to_two_stores_may_fail(void **state)
+{
+    enum { QUESTIONS = 4000, PER_QUESTION = 8 };
+    test_store t[2] = {new_store(), new_store()};
+    const char *url[] = {t[0].url, t[1].url};
+    pboost_ledger_rules rules = plain_rules();
+    pboost_error err = {0};
+    pboost_ledger *ledger;
+    pboost_audit audit;
+    long refused = 0, answered = 0, n = 1;
+    (void)state;
+
+    assert_ok(pboost_ledger_create_all(url, 2, &rules, NULL, &err), err);
+    assert_ok(pboost_ledger_open_all(&ledger, url, 2, NULL, &err), err);
+    import_rows(ledger, 1, (size_t)QUESTIONS * PER_QUESTION, NULL);
+    pboost_token token = plain_token(ledger, "a");
+    for (; n == 1 || injected(); n++) {
+        int64_t row[PER_QUESTION];
+        pboost_id id[PER_QUESTION];
+        const size_t start[] = {0, PER_QUESTION};
+        char request[32];
+        pboost_question q = PBOOST_QUESTION_INIT;
+        pboost_reply reply;
+
+        assert_true(n < QUESTIONS);
+        for (int i = 0; i < PER_QUESTION; i++) {
+            row[i] = PER_QUESTION * n + i;
+            id[i] = (pboost_id){NULL, row[i]};
+        }
+        snprintf(request, sizeof request, "r%ld", n);
+        q.token = &token;
+        q.request_id = request;
+        q.n_bags = 1;
+        q.start = start;
+        q.id = id;
+        inject_allocation(n);
+        pboost_status st = pboost_ledger_ask(&reply, ledger, &q, &err);
+        inject_nothing();
+        pboost_reply_free(&reply);
+        if (st != PBOOST_OK && st != PBOOST_NO_MEMORY)
+            fail_msg("allocation %ld: %s", n, err.message);
+        refused += st == PBOOST_NO_MEMORY;
+        st = ask(&reply, ledger, &token, request, row, PER_QUESTION, PER_QUESTION, NULL, &err);
+        if (st == PBOOST_REFUSED)
+            assert_int_equal(reply.problem, PBOOST_PROBLEM_REQUEST_INCOMPLETE);
+        else
+            assert_ok(st, err);
+        answered += st == PBOOST_OK;
+        pboost_reply_free(&reply);
+    }
+    assert_true(refused > 20);
+    assert_ok(pboost_ledger_audit(&audit, ledger, &err), err);
+    assert_int_equal(audit.problems, 0);
+    assert_int_equal(audit.answers, answered);
+    assert_int_equal(audit.interrupted, n - 1 - answered);
+    pboost_ledger_close(ledger);
+    drop_store(&t[0]);
+    drop_store(&t[1]);
+}
+
 static pboost_status open_and_more(const test_store *t, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -455,6 +517,7 @@ int main(void)
         cmocka_unit_test(making_a_store_may_fail),
         cmocka_unit_test(a_checkpoint_may_fail),
         cmocka_unit_test(any_allocation_of_a_question_may_fail),
+        cmocka_unit_test(any_allocation_of_a_question_to_two_stores_may_fail),
         cmocka_unit_test(any_allocation_of_opening_and_auditing_may_fail),
         cmocka_unit_test(without_entropy_nothing_is_answered_or_spent),
     };

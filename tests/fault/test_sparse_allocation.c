@@ -64,6 +64,19 @@ static pboost_status sketch(wide_case *c, pboost_error *err)
     return pboost_sparse_sketch(c->sketch, &c->table.features.x, 8, 1, 1, NULL, err);
 }
 
+static pboost_status forecast(wide_case *c, pboost_error *err)
+{
+    pboost_bags bags = pboost_answers_bags(&c->answers);
+    size_t other = 0;
+    pboost_wide_assumptions assumed = {
+        .family = PBOOST_LOGISTIC, .mean = 0.5, .dispersion = 1.0, .threads = 1};
+    pboost_wide_forecast found;
+    pboost_status st =
+        pboost_wide_forecast_bags(&found, &c->table.features, &bags, &other, 1, &assumed, err);
+    assert_true((found.excess > 0.0) == (st == PBOOST_OK));
+    return st;
+}
+
 static void run_out(attempt *call, long least)
 {
     wide_case c = {0};
@@ -106,6 +119,7 @@ static void learners_may_run_out_of_memory(void **state)
     (void)state;
     run_out(learn, 30);
     run_out(sketch, 10);
+    run_out(forecast, 30);
 }
 
 int main(void)

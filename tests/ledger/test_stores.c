@@ -85,6 +85,31 @@ static uint64_t entries_of(const char *url, const char *kind)
     return (uint64_t)n;
 }
 
+/* Where rows lie must never change: docs/formats.md has the hash. */
+static void a_row_lies_where_its_id_says(void **state)
+{
+    static const struct {
+        pboost_id id;
+        size_t stores, at;
+    } ROW[] = {{{NULL, 1}, 2, 0},
+               {{NULL, 2}, 2, 0},
+               {{NULL, 3}, 2, 0},
+               {{NULL, -4}, 2, 0},
+               {{NULL, 1099511627776}, 2, 0},
+               {{NULL, 1}, 64, 16},
+               {{NULL, 2}, 64, 7},
+               {{NULL, 3}, 64, 28},
+               {{"17", 0}, 64, 10},
+               {{"patient-7", 0}, 64, 46},
+               {{"a", 0}, 64, 23},
+               {{"012", 0}, 64, 28},
+               {{"0123456789abcdefg", 0}, 64, 4}};
+    (void)state;
+
+    for (size_t i = 0; i < sizeof ROW / sizeof *ROW; i++)
+        assert_int_equal(pboost_id_store(ROW[i].id, ROW[i].stores), ROW[i].at);
+}
+
 /* ---- Answers --------------------------------------------------------------------------------- */
 
 static void a_bag_of_both_stores_has_one_answer(void **state)
@@ -597,6 +622,7 @@ static void a_store_takes_its_own_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_lies_where_its_id_says),
         cmocka_unit_test(a_bag_of_both_stores_has_one_answer),
         cmocka_unit_test(rules_hold_across_stores),
         cmocka_unit_test(noise_is_drawn_once),

@@ -52,6 +52,9 @@ pboost_status pboost_wide_fit_solve(wide_fit *fit, pboost_fit_report *report, do
  * about the solution with it.  near: about what it should be; 0: not known. */
 pboost_status pboost_wide_choose_l2(wide_fit *fit, double near, pboost_error *err);
 
+/* S: the variances of the columns, added up. */
+double pboost_wide_row_variance(const wide_rows *rows);
+
 /* solve.c: effective degrees of freedom at the point. */
 pboost_status pboost_wide_freedom(double *freedom, wide_fit *fit, pboost_error *err);
 

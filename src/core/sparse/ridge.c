@@ -61,8 +61,7 @@ done:
     return st;
 }
 
-/* S: the variances of the columns, added up. */
-static double row_variance(const wide_rows *r)
+double pboost_wide_row_variance(const wide_rows *r)
 {
     double square = 0.0, n = (double)r->n;
     for (size_t j = 0; j < r->cols; j++) {
@@ -81,7 +80,7 @@ static double default_l2(const wide_fit *f)
 {
     const family_info *family = f->bags.family;
     double phi = f->bags.phi > 0.0 ? f->bags.phi : 1.0;
-    double l2 = phi * row_variance(&f->rows) / pboost_prior_spread(family, 0.0, phi);
+    double l2 = phi * pboost_wide_row_variance(&f->rows) / pboost_prior_spread(family, 0.0, phi);
     return l2 > 0.0 ? l2 : 1.0;
 }
 
