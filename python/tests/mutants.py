@@ -494,6 +494,10 @@ MUTANTS = {
             ),
             ("cross-validation of classes", 'if estimator.l2 == "cv":'),
             ("an offset of classes", "if table.offset is not None:"),
+            (
+                "weights of classes with trees",
+                'if estimator.model == "trees" and estimator.class_weight is not None:',
+            ),
             ("warnings of classes", "for warning in found[:n]:", "for warning in ():"),
             ("larger bags under noise", "settings.bag_size = asked.bag_size", "pass"),
             ("noise of one count", "_check(lib.rules_number, one, rules, 0)", "pass"),
@@ -514,6 +518,27 @@ MUTANTS = {
                 "np.split(whole, len(whole) // n)",
                 "np.split(whole, len(whole) // n)[:1]",
             ),
+        ],
+    },
+    "test_several.py": {
+        "several.py": [
+            ("what one label has", "if getattr(template, name) not in possible:"),
+            ("estimators for columns", "if given is not None and len(given) != n:"),
+            ("different bags", "if len(sizes) > 1:"),
+            ("bounds of some columns", "if bounds and len(bounds) < len(columns):"),
+            ("shares of columns", "if len(shares) != len(columns):"),
+            ("Y of one dimension", "if values.ndim != 2:"),
+            ("rows of Y", "if n_rows != len(self.oracle.labels):"),
+            ("labels from nowhere", "if (Y is None) == (oracle is None):"),
+            ("every column asks", "if self.answers is None or self.bags is None:", "if True:"),
+        ],
+        "remote.py": [
+            ("answers of another kind", "if self.kind not in kinds:"),
+            ("the kind is not said", 'request["answer"] = self.kind', "pass"),
+        ],
+        "given.py": [
+            ("counts of another sum", "if not noisy and abs(total - whole) > 1e-6 * whole:"),
+            ("negative counts", "if not noisy and (row < 0).any():"),
         ],
     },
     "test_convert.py": {

@@ -74,8 +74,6 @@ def test_a_file_and_a_pickle_keep_the_model(model, data, tmp_path):
     copy = pickle.loads(pickle.dumps(model))
     assert (copy.predict_proba(X) == model.predict_proba(X)).all()
     assert copy.usable_
-    with pytest.raises(ValueError, match="classes, which cannot be exported"):
-        pb.export_onnx(model, tmp_path / "m.onnx")
 
 
 @pytest.mark.parametrize(

@@ -129,3 +129,21 @@ def test_models_from_train(cli, tmp_path, model):
     expected = cli("predict", "--model", files[2], "--data", files[1])["prediction"]
     digits = 1e-5 if model == "trees" else 1e-9
     np.testing.assert_allclose(predicted[:, 0], expected, rtol=digits, atol=digits)
+
+
+@pytest.mark.parametrize("model", ["glm", "trees"])
+def test_classes(cli, tmp_path, model):
+    rng = np.random.default_rng(3)
+    x, city = rng.normal(size=3000).round(3), rng.choice(list("abc"), 3000)
+    y = np.where(np.abs(x) < 0.5, "low", np.where((x > 0) ^ (city == "a"), "mid", "top"))
+    lines = [f"{a},{b},{c}" for a, b, c in zip(x.tolist(), city, y, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,city,y", *lines]) + "\n")
+    data, file, onnx = tmp_path / "t.csv", tmp_path / "m.json", tmp_path / "m.onnx"
+    cli("train", "--data", data, "--label", "y", "--min-bag", 10, "--model", model, "--out", file)
+    assert cli("export", file, onnx)["family"] == "classes"
+    wanted = np.array(cli("predict", "--model", file, "--data", data)["probability"])
+    session = onnxruntime.InferenceSession(onnx)
+    feed = {"x": x[:, None], "city": city.astype(object)[:, None]}
+    got = np.hstack(session.run(["p_low", "p_mid", "p_top"], feed))
+    assert np.abs(got - wanted).max() < 1e-6
+    assert np.ptp(wanted) > 0.5

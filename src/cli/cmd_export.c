@@ -12,7 +12,9 @@ static const cli_usage USAGE = {
         "of\n"
         "its parts, such as 'day:month'; the offset, if the model has one.  The output\n"
         "'prediction' is the mean response that 'priorboost predict' gives, to 6 digits or more\n"
-        "(trees are added up in single precision).",
+        "(trees are added up in single precision); of a model of classes the outputs are "
+        "'p_NAME',\n"
+        "the probability of each class.",
     .operand = "FILE..."};
 
 pboost_status cli_export(cli_context *cli, int argc, char **argv, pboost_error *err)
@@ -38,9 +40,11 @@ pboost_status cli_export(cli_context *cli, int argc, char **argv, pboost_error *
     TRY(pboost_model_load(&model, operand[0], err));
     TRY(pboost_model_export_onnx(&model, out, err));
     if (cli->json)
-        TRY(cli_print_json(json_pack("{s:s, s:s, s:s}", "model", operand[0], "family",
-                                     pboost_family_name(model.family), "out", out),
-                           err));
+        TRY(cli_print_json(
+            json_pack("{s:s, s:s, s:s}", "model", operand[0], "family",
+                      model.classes.n > 0 ? "classes" : pboost_family_name(model.family), "out",
+                      out),
+            err));
 done:
     pboost_model_free(&model);
     free(operand);

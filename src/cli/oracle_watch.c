@@ -31,7 +31,8 @@ done:
 }
 
 static pboost_status print_status(const cli_context *cli, const pboost_ledger_rules *rules,
-                                  const pboost_ledger_status *s, double spent, pboost_error *err)
+                                  const pboost_ledger_status *s, double spent, bool whole,
+                                  pboost_error *err)
 {
     static const char *const NAMES[] = PBOOST_SHEET_NAMES;
     const pboost_rules *r = &rules->rules;
@@ -71,7 +72,8 @@ static pboost_status print_status(const cli_context *cli, const pboost_ledger_ru
     printf("answers   %llu questions, %llu bags\n", (unsigned long long)s->answers,
            (unsigned long long)s->bags);
     if (rules->stores > 0)
-        printf("stores    %zu of oracle %s\n", rules->stores, rules->oracle);
+        printf("stores    %s%zu of %zu of oracle %s\n", whole ? "1 to " : "only ",
+               whole ? rules->stores : rules->store, rules->stores, rules->oracle);
     printf("ledger    %llu entries, head %s\n", (unsigned long long)s->entries, s->head);
     return cli_flush(err);
 }
@@ -91,7 +93,8 @@ pboost_status oracle_status(cli_context *cli, int argc, char **argv, pboost_erro
     TRY(oracle_open(&ledger, cli, &place, ORACLE_INSPECT, err));
     TRY(pboost_ledger_get_status(&status, ledger, err));
     TRY(find_spending(&spent, ledger, err));
-    TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, spent, err));
+    TRY(print_status(cli, pboost_ledger_get_rules(ledger), &status, spent,
+                     pboost_ledger_check_whole(ledger, NULL) == PBOOST_OK, err));
 done:
     pboost_ledger_close(ledger);
     return st;

@@ -280,6 +280,25 @@ done:
 
 /* ---- The model ------------------------------------------------------------------------------- */
 
+static pboost_status put_predictor(exporter *e, onnx_value *eta, const pboost_member *m,
+                                   pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    onnx_graph *g = &e->graph;
+
+    /* a column of zeros has the right number of rows, whatever the member uses */
+    *eta = ONNX(g, "Add", e->zeros, pboost_onnx_double(g, m->coef.intercept));
+    if (e->model->offset != NULL)
+        add(g, eta, e->offset);
+    if (m->kind == PBOOST_MEMBER_GLM || m->kind == PBOOST_MEMBER_SMOOTH ||
+        m->kind == PBOOST_MEMBER_GLM_TREES)
+        TRY(add_linear(e, eta, &m->coef, err));
+    if (m->forest.n_trees > 0)
+        TRY(pboost_export_trees(e, eta, &m->forest, err));
+done:
+    return st;
+}
+
 static pboost_status put_member(exporter *e, onnx_value *mean, const pboost_member *m,
                                 pboost_error *err)
 {
@@ -287,20 +306,56 @@ static pboost_status put_member(exporter *e, onnx_value *mean, const pboost_memb
         [PBOOST_LINEAR] = NULL, [PBOOST_LOGISTIC] = "Sigmoid", [PBOOST_POISSON] = "Exp"};
     pboost_status st = PBOOST_OK;
     onnx_graph *g = &e->graph;
-    /* a column of zeros has the right number of rows, whatever the member uses */
-    onnx_value eta = ONNX(g, "Add", e->zeros, pboost_onnx_double(g, m->coef.intercept));
+    onnx_value eta;
 
-    if (e->model->offset != NULL)
-        add(g, &eta, e->offset);
-    if (m->kind == PBOOST_MEMBER_GLM || m->kind == PBOOST_MEMBER_SMOOTH ||
-        m->kind == PBOOST_MEMBER_GLM_TREES)
-        TRY(add_linear(e, &eta, &m->coef, err));
-    if (m->forest.n_trees > 0)
-        TRY(pboost_export_trees(e, &eta, &m->forest, err));
+    TRY(put_predictor(e, &eta, m, err));
     if (LINK[e->model->family] != NULL)
         eta = ONNX(g, LINK[e->model->family], eta);
     *mean = ONNX(g, "Mul", eta, pboost_onnx_double(g, m->weight));
 done:
+    return st;
+}
+
+/* A class as a member: its weights, or its trees. */
+static pboost_member class_member(const pboost_model *model, size_t class)
+{
+    const pboost_class_coef *coef = &model->classes.coef;
+    if (model->mixture.n > 0)
+        return model->mixture.member[class];
+    double *theta = coef->theta + class * (coef->cols + 1);
+    return (pboost_member){.kind = PBOOST_MEMBER_GLM,
+                           .coef = {coef->cols, theta, theta[coef->cols]}};
+}
+
+/* A column p_CLASS for each class: what the class has of the sum.  Of weights that is the
+ * exponential, of which the largest is made 1 so that none overflows; of trees it is the
+ * probability of the class against all others. */
+static pboost_status put_classes(exporter *e, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_model *model = e->model;
+    size_t n = model->classes.n;
+    onnx_graph *g = &e->graph;
+    onnx_value *part = NULL;
+    char name[300];
+
+    NEED(part = pboost_alloc(n, sizeof *part), err);
+    for (size_t c = 0; c < n; c++) {
+        pboost_member member = class_member(model, c);
+        TRY(put_predictor(e, &part[c], &member, err));
+    }
+    onnx_value largest = model->mixture.n > 0 ? part[0] : pboost_onnx_op(g, "Max", NULL, part, n);
+    for (size_t c = 0; c < n; c++)
+        part[c] = model->mixture.n > 0 ? ONNX(g, "Sigmoid", part[c])
+                                       : ONNX(g, "Exp", ONNX(g, "Sub", part[c], largest));
+    onnx_value sum = pboost_onnx_op(g, "Sum", NULL, part, n);
+    for (size_t c = 0; c < n; c++) {
+        snprintf(name, sizeof name, "p_%.280s", model->classes.name[c]);
+        pboost_onnx_name_output(g, ONNX(g, "Div", part[c], sum), name);
+        pboost_onnx_put_column(g, true, name, ONNX_DOUBLE);
+    }
+done:
+    free(part);
     return st;
 }
 
@@ -313,10 +368,6 @@ static pboost_status put_model(exporter *e, pboost_error *err)
     const pboost_mixture *all = model->mixture.n > 0 ? &model->mixture : &alone;
     onnx_value sum = {0}, mean = {0};
 
-    if (model->classes.n > 0)
-        FAIL(
-            err, PBOOST_BAD_DATA,
-            "the model is one of classes, which cannot be exported; 'priorboost predict' reads it");
     if (model->sparse.columns > 0)
         FAIL(err, PBOOST_BAD_DATA,
              "the model is one of sparse rows, which an ONNX file cannot have as inputs; "
@@ -325,6 +376,8 @@ static pboost_status put_model(exporter *e, pboost_error *err)
     TRY(put_inputs(e, err));
     if (e->n == 0)
         FAIL(err, PBOOST_BAD_DATA, "the model has no columns, so there is nothing to export");
+    if (model->classes.n > 0)
+        return put_classes(e, err);
     for (size_t i = 0; i < all->n; i++) {
         TRY(put_member(e, &mean, &all->member[i], err));
         sum = i == 0 ? mean : ONNX(&e->graph, "Add", sum, mean);

@@ -38,6 +38,37 @@ static void training_may_run_out_of_memory(void **state)
     class_table_free(&t);
 }
 
+static void trees_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    class_table t = class_table_make(200, 2, 3, 1);
+    pboost_column column[] = {{.number = t.x, .stride = 2}, {.number = t.x + 1, .stride = 2}};
+    pboost_columns columns = {.rows = t.n, .n = 2, .column = column};
+    pboost_answers *answers = class_answers(&t, 5, 0.0, NULL, 1);
+    pboost_forest_options o = PBOOST_FOREST_OPTIONS_INIT;
+    pboost_forest_report report[3];
+    pboost_error err = {0};
+    double p[600];
+    long n = 1;
+
+    o.trees = 2;
+    o.min_rows = 10;
+    for (; n == 1 || injected(); n++) {
+        pboost_mixture trees;
+        inject_allocation(n);
+        pboost_status st =
+            pboost_classes_fit_trees(&trees, report, &columns, 2, NULL, answers, 0, &o, &err);
+        if (st == PBOOST_OK)
+            st = pboost_classes_predict_trees(p, &trees, &columns, NULL, t.n, 1, &err);
+        inject_nothing();
+        assert_int_equal(st, injected() ? PBOOST_NO_MEMORY : PBOOST_OK);
+        pboost_mixture_free(&trees);
+    }
+    assert_true(n > 60);
+    pboost_answers_free(answers);
+    class_table_free(&t);
+}
+
 static void evaluating_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -60,6 +91,7 @@ static void evaluating_may_run_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(training_may_run_out_of_memory),
+                                       cmocka_unit_test(trees_may_run_out_of_memory),
                                        cmocka_unit_test(evaluating_may_run_out_of_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,9 +105,7 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
     @property
     def coefficients(self) -> DenseVector:
         """The weights of the features; trees have none."""
-        if self._content().members:
-            raise AttributeError("a model of trees or of several members has no weights")
-        if self._content().classes:
+        if self._weighted().classes:
             raise AttributeError("several classes have a matrix of weights: coefficientMatrix")
         return DenseVector(self._content().coef)
 
@@ -139,6 +137,11 @@ class _GLMModel(_Columns, Model, MLWritable, MLReadable):
         if self.content is None:
             raise ValueError("this model was not fitted")
         return self.content
+
+    def _weighted(self) -> models.Model:
+        if self._content().members:
+            raise AttributeError("a model of trees or of several members has no weights")
+        return self._content()
 
     def copy(self, extra: Any = None) -> Any:
         """Return a copy with extra parameters."""
@@ -295,13 +298,13 @@ class PriorBoostClassesModel(_GLMModel):
     @property
     def coefficientMatrix(self) -> DenseMatrix:  # noqa: N802
         """The weights: a row for each class."""
-        coef = self._content().coef
+        coef = self._weighted().coef
         return DenseMatrix(*coef.shape, coef.ravel(), isTransposed=True)
 
     @property
     def interceptVector(self) -> DenseVector:  # noqa: N802
         """The intercepts, one for each class."""
-        return DenseVector(self._content().intercept)
+        return DenseVector(self._weighted().intercept)
 
     def _transform(self, frame: DataFrame) -> DataFrame:
         probability, prediction = self.getProbabilityCol(), self.getPredictionCol()

@@ -32,7 +32,7 @@ from pyspark.sql import functions as F
 
 from .. import _library
 from .._library import lib
-from . import passes, pieces, stages, store, tree
+from . import packing, passes, pieces, stages, tree
 from .asking import LabelsOnDriver, Service
 from .blocks import Array, bag_borders, labels, schema
 from .cluster import Cluster
@@ -131,14 +131,14 @@ class Run(Cluster):
     def prepare(self) -> None:
         """Pack the rows into blocks and write them, and say which rows belong to each slice."""
         with self.stage("pack"):
-            stage = store.pack(self.s.seed, self.table.d)
-            packed = self.table.rows.mapInArrow(stage, schema(*store.STORE))
+            stage = packing.pack(self.s.seed, self.table.d)
+            packed = self.table.rows.mapInArrow(stage, schema(*packing.PACKED))
             self.write(packed, f"{self.dir}/rows")
         with self.stage("count"):
             keys = self.read(f"{self.dir}/rows", "key", "width")
-            counted = keys.mapInArrow(store.count(), "bucket int, rows bigint, longest int")
+            counted = keys.mapInArrow(packing.count(), "bucket int, rows bigint, longest int")
             found = counted.groupBy("bucket").agg(F.sum("rows"), F.max("longest")).collect()
-        rows = np.zeros(1 << store.KEY_BITS, np.int64)
+        rows = np.zeros(1 << packing.KEY_BITS, np.int64)
         for bucket, n, _ in found:
             rows[bucket] = n
         self.bucket_end = np.cumsum(rows)
@@ -189,11 +189,11 @@ class Run(Cluster):
         part_of, first_of = self._key_parts(0, self.n_rows, False)
         label = labels(len(first_of) - 1)
         sent = self.read(f"{self.dir}/rows", "key").mapInArrow(
-            store.send_keys(part_of, label), schema(*store.KEYS)
+            packing.send_keys(part_of, label), schema(*packing.KEYS)
         )
         wanted = np.unique(np.concatenate([self.slices[:-1], ends - 1]))
         found = self.exchange(sent, len(label)).mapInArrow(
-            store.rank(label, first_of, wanted), "place bigint, key bigint"
+            packing.rank(label, first_of, wanted), "place bigint, key bigint"
         )
         keys = [(place, key % (1 << 64)) for place, key in found.collect()]
         self._refuse_repeated([key for place, key in keys if place < 0])
@@ -210,15 +210,15 @@ class Run(Cluster):
             return
         frame = self.read(f"{self.dir}/rows", "n", "id", "width", "key")
         found = frame.mapInArrow(
-            store.named(np.array(keys, np.uint64)), "key bigint, id string"
+            packing.named(np.array(keys, np.uint64)), "key bigint, id string"
         ).collect()
         for one, n in Counter(name for _, name in found).items():
             if n > 1:
                 raise ValueError(f"the id '{one}' names two rows; ids must be unique")
 
-    def _store(self, spans: list[tuple[int, int]], *names: str) -> DataFrame:
+    def _packed(self, spans: list[tuple[int, int]], *names: str) -> DataFrame:
         """Read the blocks that may hold keys of these ranges."""
-        shift = 64 - store.GROUP_BITS
+        shift = 64 - packing.GROUP_BITS
         here = [
             (F.col("last_group") >= low >> shift) & (F.col("group") <= high >> shift)
             for low, high in spans
@@ -229,9 +229,9 @@ class Run(Cluster):
     def _take_samples(self) -> None:
         """Fetch the first rows of each slice: slices are in random order."""
         d = self.table.d
-        frame = self._store(self.sample_spans, "n", "key", "prior", "x")
-        stage = store.sample(d, self.sample_spans)
-        blocks = frame.mapInArrow(stage, schema(*store.SAMPLE)).collect()
+        frame = self._packed(self.sample_spans, "n", "key", "prior", "x")
+        stage = packing.sample(d, self.sample_spans)
+        blocks = frame.mapInArrow(stage, schema(*packing.SAMPLE)).collect()
         self.sample_x, self.sample_key, self.sample_prior = [], [], []
         for t in range(self.rounds):
             mine = [b for b in blocks if b["slice"] == t]
@@ -284,7 +284,7 @@ class Run(Cluster):
             return np.zeros(1, np.int64), 1
         with self.stage("leaves"):
             span = self.spans[self.t]
-            counted = self._store([span], "n", "key", "x").mapInArrow(
+            counted = self._packed([span], "n", "key", "x").mapInArrow(
                 stages.leaves(self.table.d, router, span), "leaf int, rows bigint"
             )
             rows = np.zeros(router.n_leaves, np.int64)
@@ -319,21 +319,21 @@ class Run(Cluster):
         span = self.spans[self.t]
         names = ["n", *self.ids, "key", "prior", "x"]
         if kind != "random":
-            return self._store([span], *names), span
+            return self._packed([span], *names), span
         first, end = (int(place) for place in self.slices[self.t : self.t + 2])
         part_of, first_of = self._key_parts(first, end, True)
         label, d = labels(len(first_of) - 1), self.table.d
         path = f"{self.dir}/placed-{self.t}"
         with self.stage("place"):
             names.remove("prior")
-            sent = self._store([span], *names).mapInArrow(
-                store.send(d, span, part_of, label), schema(*store.SENT)
+            sent = self._packed([span], *names).mapInArrow(
+                packing.send(d, span, part_of, label), schema(*packing.SENT)
             )
             placed = self.exchange(sent, len(label)).mapInArrow(
-                store.place(d, label, first_of), schema(*store.PLACED)
+                packing.place(d, label, first_of), schema(*packing.PLACED)
             )
             self.write(placed, path)
-        return self.read(path, *store.PLACED), None
+        return self.read(path, *packing.PLACED), None
 
     def cut(self, r: Round, kind: str) -> None:
         """Find where each bag ends."""
@@ -581,7 +581,7 @@ class Run(Cluster):
     def labels_by_position(self, frame: DataFrame) -> Array:
         """Bring labels (id, label) to the driver in the order of the shuffle."""
         with self.stage("labels"):
-            found = frame.mapInArrow(store.labels(self.s.seed), schema("key", "answer")).collect()
+            found = frame.mapInArrow(packing.labels(self.s.seed), schema("key", "answer")).collect()
         keys = np.concatenate([np.frombuffer(key, np.uint64) for key, _ in found])
         values = np.concatenate([np.frombuffer(value, np.float64) for _, value in found])
         return values[pieces.order_keys(keys)]

@@ -248,7 +248,7 @@ class ByFeatures:
 
 
 def rows_in(batch: Any, d: int, span: tuple[int, int] | None) -> Rows:
-    """Return the rows of a slice, from the store; from blocks in order, with their positions."""
+    """Return the rows of a slice: of the packed table, or of blocks in order, with positions."""
     rows = unpack(batch, d)
     if span is not None:
         return in_span(rows, span)

@@ -24,7 +24,7 @@ from random_models import random_model, random_rows
 import priorboost as pb
 import priorboost.spark as ps
 from priorboost.heads import read_head
-from priorboost.spark import asking, blocks, flow, pieces, stages, store, tree
+from priorboost.spark import asking, blocks, flow, packing, pieces, stages, tree
 
 pytest_plugins = ["cluster"]
 pytestmark = pytest.mark.spark
@@ -446,7 +446,7 @@ def test_wrong_rows():
     def pack(ids=("1", "2"), x=((1.0, 2.0), (3.0, 4.0)), prior=(0.5, 0.5)):
         columns = [pa.array(ids), pa.array(x, pa.list_(pa.float64())), pa.array(prior)]
         batch = pa.RecordBatch.from_arrays(columns, names=["id", "x", "prior"])
-        return list(store.pack(0, 2)(iter([batch])))
+        return list(packing.pack(0, 2)(iter([batch])))
 
     assert pack()[0].column("n").to_pylist() == [2]
     for message, wrong in {
@@ -467,7 +467,7 @@ def test_wrong_rows():
             stages.reraise(said.value)
     labels = pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.array([0.0, None])], ["id", "y"])
     with pytest.raises(RuntimeError, match="label column holds a null"):
-        list(store.labels(0)(iter([labels])))
+        list(packing.labels(0)(iter([labels])))
 
 
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
@@ -478,7 +478,7 @@ def test_blocks_keep_their_rows(kind):
     x = rng.normal(size=(n, 2))
     features = pa.ListArray.from_arrays(np.arange(0, 2 * n + 1, 2, dtype=np.int32), x.ravel())
     table = pa.RecordBatch.from_arrays([ids, features], names=["id", "x"])
-    (batch,) = store.pack(5, 2)(iter([table.slice(0, 1000), table.slice(1000)]))
+    (batch,) = packing.pack(5, 2)(iter([table.slice(0, 1000), table.slice(1000)]))
     rows = blocks.unpack(batch, 2)
     place = {name: i for i, name in enumerate(ids.to_pylist())}
     found = [i if kind == "numbers" else i.decode() for i in rows.id.to_pylist()]
@@ -487,15 +487,15 @@ def test_blocks_keep_their_rows(kind):
     assert (rows.x == x[at]).all()
     keys = [pb._library.lib.id_key(str(name).encode()) for name in found]
     assert (rows.key == pieces.shuffle_keys(5, 0, index=np.array(keys, np.uint64))).all()
-    group, end = rows.key >> np.uint64(64 - store.GROUP_BITS), 0
+    group, end = rows.key >> np.uint64(64 - packing.GROUP_BITS), 0
     low, high, many = (blocks.numbers(batch, c).tolist() for c in ("group", "last_group", "n"))
-    assert len(many) == 3000 // store.LEAST_ROWS
+    assert len(many) == 3000 // packing.LEAST_ROWS
     for first, last, size in zip(low, high, many, strict=True):
         here, end = group[end : end + size], end + size
         assert first <= here.min()
         assert here.max() <= last
     assert np.array_equal(high[:-1], np.array(low[1:]) - 1)
-    assert (low[0], high[-1]) == (0, (1 << store.GROUP_BITS) - 1)
+    assert (low[0], high[-1]) == (0, (1 << packing.GROUP_BITS) - 1)
 
 
 @pytest.mark.parametrize("levels", [1, 3, 10**6])

@@ -28,8 +28,7 @@ static void comes_back(void **unused)
     const double theta[] = {0, 0, 0.1, 1, -5e-324, 2};
     assert_memory_equal(back.classes.coef.theta, theta, sizeof theta);
     assert_true(back.covariance[5] == 3.0);
-    assert_fails(pboost_model_export_onnx(&back, "unused.onnx", &err), PBOOST_BAD_DATA, err,
-                 "classes");
+    assert_ok(pboost_model_export_onnx(&back, "/dev/null", &err), err);
     back.classes.coef.cols = 2;
     char *none;
     assert_fails(pboost_model_print(&none, &back, &err), PBOOST_INVALID, err, "3 x 2 weights");

@@ -1,6 +1,6 @@
 """What tasks do with the table's rows: check them, pack them, and find the keys of slices.
 
-The store is the table in blocks, written once.  A row's features stay in its block from then on,
+The packed table is written once.  A row's features stay in its block from then on,
 unless its bags are made from features or are fitted as a whole.
 """
 
@@ -17,11 +17,11 @@ from .blocks import Array, Rows, batch_of, block_rows, by_part, every, unpack, w
 from .stages import Batches, arrived, buffered, in_blocks, in_span, marked, sent
 
 KEY_BITS = 14  # of a key that say in which bucket it is
-GROUP_BITS = 8  # of a key that say in which group of the store it is
-LEAST_ROWS = 1 << 9  # of a block of the store, where there are that many
+GROUP_BITS = 8  # of a key that say in which group of blocks it is
+LEAST_ROWS = 1 << 9  # of a block, where there are that many
 
-# The columns of blocks: in the store, and on their way.
-STORE = ("group", "last_group", "n", "id", "width", "key", "prior", "x")
+# The columns of blocks: of the packed table, and on their way.
+PACKED = ("group", "last_group", "n", "id", "width", "key", "prior", "x")
 KEYS = ("target", "n", "key")
 SAMPLE = ("slice", "n", "key", "prior", "x")
 SENT = ("target", "n", "id", "width", "key", "x")
@@ -102,7 +102,7 @@ def _pack(batches: Batches, seed: int, d: int) -> Batches:
         rows, ends = by_part(found, group, 1 << GROUP_BITS)
         block_of, n = tree.merge_small(np.diff(ends, prepend=0), LEAST_ROWS)
         first, last = (np.searchsorted(block_of, np.arange(n), side) for side in ("left", "right"))
-        yield rows.blocks(STORE, ends[last - 1], group=first, last_group=last - 1)
+        yield rows.blocks(PACKED, ends[last - 1], group=first, last_group=last - 1)
 
 
 def _count(batches: Batches) -> Batches:
