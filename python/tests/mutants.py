@@ -325,7 +325,7 @@ MUTANTS = {
             ("scores in a table", "if values.ndim != 1:"),
         ],
         "oracle.py": [
-            ("answers of another number", "if answers.shape != (len(question),):"),
+            ("answers of another number", "if answers.shape != (len(question), *by_bag):"),
             ("labels of another number", "if n_rows != self.n_rows:"),
             ("an oracle is copied", "def __reduce__", "def _reduce"),
         ],
