@@ -25,7 +25,7 @@ import priorboost as pb
 
 
 def read(repository):
-    """Features and labels to train and to test; columns are scaled, which none of the methods minds."""
+    """Features and labels to train and to test; columns are standardised for every method."""
     X, y, test, truth = (pandas.read_csv(repository / f"data/{name}.csv").to_numpy(dtype=float)
                          for name in ("x_train", "y_train", "x_test", "y_test"))
     scaler = StandardScaler().fit(X)

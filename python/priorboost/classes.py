@@ -74,7 +74,7 @@ class ClassResult:
         }
 
 
-def require_several(estimator: Any, table: Table) -> None:
+def require_several(estimator: Any) -> None:
     """Refuse parameters that several classes do not have."""
     for name, default in _OF_TWO.items():
         value = getattr(estimator, name)
@@ -93,8 +93,6 @@ def require_several(estimator: Any, table: Table) -> None:
         )
     if estimator.l2 == "cv":
         raise ValueError("l2='cv' is for two classes; it must be a number for more")
-    if table.offset is not None:
-        raise ValueError("several classes take no offset: it changes no probability")
 
 
 def _plan(
@@ -129,7 +127,7 @@ def train_classes(
     estimator: Any, table: Table, interface: _library.Oracle, relay: Relay, simulated: bool
 ) -> ClassResult:
     """Train with the answers of an oracle, which have a proportion for each class."""
-    require_several(estimator, table)
+    require_several(estimator)
     has_seed, seed = seed_of(estimator.random_state)
     rules, method = interface.rules, estimator._method(False)
     settings = estimator._settings(seed)
@@ -198,7 +196,7 @@ def fit_given_classes(
     estimator: Any, table: Table, log: ctypes.c_void_p, fit: _library.FitOptions, n_classes: int
 ) -> ClassResult:
     """Fit given answers, which have a proportion for each class."""
-    require_several(estimator, table)
+    require_several(estimator)
     theta = np.zeros((n_classes, table.X.shape[1] + 1))
     report, covariance = _library.FitReport(), None
     if fit.estimator == _library.AGGREGATE:

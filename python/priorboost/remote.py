@@ -200,7 +200,7 @@ class RemoteOracle:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=5)  # where fit was called
+    warnings.warn(text, stacklevel=6)  # where fit was called
 
 
 def _rows_left(session: _Session) -> int | None:

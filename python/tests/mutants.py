@@ -493,7 +493,6 @@ MUTANTS = {
                 'if estimator.estimator not in (None, "aggregate", "event"):',
             ),
             ("cross-validation of classes", 'if estimator.l2 == "cv":'),
-            ("an offset of classes", "if table.offset is not None:"),
             (
                 "weights of classes with trees",
                 'if estimator.model == "trees" and estimator.class_weight is not None:',

@@ -143,7 +143,7 @@ mutant "answers that a learner does not know" ledger/ledger.c ledger_vectors 'a-
 mutant "answers that a learner does not know, through HTTP" server/handlers_query.c server_vectors 'question.answer = q.answer;' 'question.answer = pboost_ledger_get_rules(r->service->ledger)->rules.answer;'
 mutant "names of classes are part of the rules" ledger/answer_rules.c ledger_vectors 'memcpy(rules->names, names, strlen(names) + 1);' 'memset(rules->names, 0, sizeof rules->names);'
 mutant "claims of other processes are read" ledger/labels.c ledger_import 'last.number == t->link.number && pboost_digest_equal(&last.hash, &t->link.hash)' 'true'
-mutant "a rollback under a running service" ledger/labels.c ledger_chain 'mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash)' 'false'
+mutant "a rollback under a running service" ledger/labels.c postgresql:ledger_chain 'mine.number < 0 || !pboost_digest_equal(&mine.hash, &t->link.hash)' 'false'
 mutant "rules are in the chain" ledger/open.c ledger_rules 'memcmp(value[5].data, link.hash.byte, sizeof link.hash.byte) != 0' 'false'
 mutant "expiry" ledger/token.c ledger_tokens 'token->expires != 0 && now >= token->expires' 'false'
 mutant "revocation" ledger/token.c ledger_tokens 'if (token->state == PBOOST_TOKEN_REVOKED)' 'if (false)'

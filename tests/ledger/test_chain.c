@@ -121,6 +121,34 @@ static void a_rollback_under_a_running_service_breaks_it(void **state)
     drop_store(&t);
 }
 
+/* The same, where others went on from the older copy, so that its numbers are larger again. */
+static void a_rollback_that_went_on_breaks_it_too(void **state)
+{
+    (void)state;
+    test_store t;
+    pboost_token token;
+    char heads[2][PBOOST_HEAD_TEXT], copy[520], request[16];
+    pboost_ledger *ledger = lived_in(&t, &token, heads), *other;
+    pboost_error err = {0};
+    pboost_reply reply;
+    const int64_t row[] = {9, 10, 11, 12};
+
+    snprintf(copy, sizeof copy, "%.500s.copy", ledger->witness.path);
+    put_back(&t);
+    assert_int_equal(rename(copy, ledger->witness.path), 0);
+    other = open_store(&t);
+    for (int i = 0; i < 3; i++) { /* any entries */
+        snprintf(request, sizeof request, "t%d", i);
+        (void)plain_token(other, request);
+    }
+    pboost_ledger_close(other);
+    assert_fails(ask(&reply, ledger, &token, "fourth", row, 4, 4, NULL, &err), PBOOST_ORACLE, err,
+                 "older");
+    assert_true(pboost_ledger_broken(ledger));
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 /* ---- One changed byte ------------------------------------------------------------------------ */
 
 typedef struct {
@@ -428,6 +456,7 @@ int main(void)
         cmocka_unit_test(an_older_copy_is_refused),
         cmocka_unit_test(totals_follow_the_chain),
         cmocka_unit_test(a_rollback_under_a_running_service_breaks_it),
+        cmocka_unit_test(a_rollback_that_went_on_breaks_it_too),
         cmocka_unit_test(one_changed_byte_is_found),
         cmocka_unit_test(the_clock_changes_nothing),
         cmocka_unit_test(entries_and_claims_can_be_visited),

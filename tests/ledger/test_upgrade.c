@@ -251,8 +251,8 @@ static test_store many_claims(void)
 {
     static const char *const BACK[] = {
         "CREATE TABLE ledger_claim (slot INTEGER PRIMARY KEY, entry INTEGER NOT NULL)",
-        "INSERT INTO ledger_claim SELECT slot, 3 FROM ledger_row WHERE slot % 23 = 0 AND slot < "
-        "23000",
+        ("INSERT INTO ledger_claim SELECT slot, 3 FROM ledger_row WHERE slot % 23 = 0"
+         " AND slot < 23000"),
         "DROP TABLE ledger_spent", "UPDATE ledger_meta SET value = '2' WHERE name = 'version'"};
     test_store t;
     pboost_ledger_rules rules = plain_rules();

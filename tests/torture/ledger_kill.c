@@ -201,7 +201,7 @@ static size_t first_open(const kept *k)
 static pboost_ledger *make_oracle(const pboost_ledger_rules *rules)
 {
     pboost_error err = {0};
-    pboost_ledger *ledger;
+    pboost_ledger *ledger = NULL;
 
     for (size_t i = 0; i < oracle.n; i++) {
         oracle.at[i] = new_store();

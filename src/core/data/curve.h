@@ -26,9 +26,6 @@ pboost_matrix pboost_matrix_first(const pboost_matrix *x, size_t cols);
 /* A matrix without the functions of its curves, if it is PBOOST_CURVED. */
 pboost_matrix pboost_matrix_straight(const pboost_matrix *x);
 
-/* One element of a matrix of type PBOOST_CURVED; slow. */
-double pboost_curved_at(const pboost_matrix *x, size_t row, size_t col);
-
 /* Completes a panel whose first columns are those of curved->x. */
 void pboost_curved_fill(double *panel, size_t capacity, size_t count, const pboost_curved *curved);
 

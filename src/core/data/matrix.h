@@ -16,7 +16,8 @@ static inline size_t pboost_panel_blocks(size_t cols)
     return (cols + PANEL_LANES - 1) / PANEL_LANES;
 }
 
-double pboost_curved_at(const pboost_matrix *x, size_t row, size_t col); /* curve.h */
+/* One element of a matrix of type PBOOST_CURVED; slow.  It is in curve.c. */
+double pboost_curved_at(const pboost_matrix *x, size_t row, size_t col);
 
 /* One element of x. */
 static inline double pboost_matrix_at(const pboost_matrix *x, size_t row, size_t col)
