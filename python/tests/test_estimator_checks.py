@@ -48,10 +48,17 @@ NOT_HERE = {
     "weight of 2 is not the same as the row twice (fit says so)"
     for kind in ("dense", "sparse")
 }
+NOT_OF_TREES = {
+    "check_class_weight_classifiers": "class_weight of three classes is for model='glm': trees "
+    "have no intercept of a class that it could change"
+}
 
 
 def expected(estimator):
-    return {} if isinstance(estimator, pb.PriorBoost) else NOT_HERE
+    if isinstance(estimator, pb.PriorBoost):
+        return {}
+    trees = isinstance(estimator, pb.PriorBoostClassifier) and estimator.model == "trees"
+    return {**NOT_HERE, **(NOT_OF_TREES if trees else {})}
 
 
 if MODERN:

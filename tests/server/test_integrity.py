@@ -13,7 +13,7 @@ import unittest
 from service import POSTGRESQL, PRIORBOOST, Case
 
 FIRST, SECOND, THIRD = ([str(10 * k + i) for i in range(4)] for k in (1, 2, 3))
-TABLES = ("meta", "entry", "answer", "claim", "unit_use", "row", "unit", "scope", "token", "refusal",
+TABLES = ("meta", "entry", "answer", "spent", "unit_use", "row", "unit", "scope", "token", "refusal",
           "lost_head", "lost_row")
 
 
