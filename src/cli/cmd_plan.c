@@ -28,7 +28,7 @@ typedef struct {
     cli_list min_bag, epsilon;
     double mean, dispersion, model_error, l2, target;
     bool has_l2, has_target, has_model_error, has_sample;
-    size_t sample;
+    size_t sample, classes; /* 0: labels are numbers */
 } plan_arguments;
 
 enum { MOST_PAIRS = 64 };
@@ -179,6 +179,8 @@ static pboost_status show(const cli_context *cli, const plan_arguments *a, const
         cli_note(cli, "warning: %s", first->warning[i]);
     if (cli->json) {
         json_t *object = plan_json(first, a->train.family, set->min_bag[set->first], column);
+        if (object != NULL && a->classes > 0)
+            json_object_set_new(object, "classes", json_integer((json_int_t)a->classes));
         TRY(cli_print_json(plan_costs_json(object, set), err));
     } else if (!cli->quiet && several) {
         plan_costs_print(cli_text(cli), set);
@@ -277,6 +279,36 @@ done:
     return st;
 }
 
+/* Of several classes the plan is that of one class against all others, as train makes it.  One
+ * label changes two counts by one, so the noise of a count is that of labels between 0 and 2. */
+static pboost_status set_classes(plan_arguments *a, pboost_error *err)
+{
+    train_arguments *t = &a->train;
+
+    if (a->classes < 3)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--classes is %zu; it must be 3 or more (two classes are --family "
+                           "logistic --bounds 0,1)",
+                           a->classes);
+    const char *other = t->wide                                            ? "sparse rows"
+                        : t->has_bounds                                    ? "--bounds"
+                        : t->has_family && t->family != PBOOST_LOGISTIC    ? "--family"
+                        : t->model != NULL && strcmp(t->model, "glm") != 0 ? "--model"
+                                                                           : NULL;
+    if (other != NULL)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "--classes cannot be used with %s: the plan is for a straight model of "
+                           "the counts of classes",
+                           other);
+    t->family = PBOOST_LOGISTIC;
+    t->has_family = t->has_bounds = true;
+    t->bounds = (cli_bounds){0.0, 2.0};
+    t->step = 1.0;
+    if (t->model == NULL)
+        t->model = "glm";
+    return PBOOST_OK;
+}
+
 static pboost_status require(const plan_arguments *plan, pboost_error *err)
 {
     const train_arguments *a = &plan->train;
@@ -315,6 +347,7 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
                         .model_error = NAN,
                         .sample = (size_t)1 << 15};
     train_arguments *t = &a.train;
+    bool has_classes = false;
     const cli_option options[] = {
         {"--data", "FILE", cli_read_text, &t->data, NULL, "the features: " DATA_TABLE},
         {"--label", "COL", cli_read_text, &t->label, NULL, "a column that is not a feature"},
@@ -336,6 +369,9 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
          "added to the linear predictor, such as log exposure"},
         {"--family", CLI_FAMILIES, cli_read_family, &t->family, &t->has_family,
          "distribution of the labels"},
+        {"--classes", "C", cli_read_count, &a.classes, &has_classes,
+         "the label is one of C classes: the plan for one class\n"
+         "against all others, each count with noise of scale 2/E"},
         {"--min-bag", "K,...", cli_read_list, &a.min_bag, NULL,
          "least rows in a bag: the label holder's rule"},
         {"--epsilon", "E,...", cli_read_list, &a.epsilon, NULL,
@@ -379,6 +415,8 @@ pboost_status cli_plan(cli_context *cli, int argc, char **argv, pboost_error *er
     if (cli->help)
         goto done;
     TRY(train_wide_check(t, err));
+    if (has_classes)
+        TRY(set_classes(&a, err));
     TRY(require(&a, err));
     TRY(check_model(t, err));
     TRY(t->wide ? plan_sparse(cli, &a, err) : plan(cli, &a, err));

@@ -211,6 +211,25 @@ says "min_bag is 30000, but the table has 10000 rows"
 expect 3 priorboost plan --data d.csv --family linear --min-bag 16 --prior prior.json
 says "the prior must have the columns of the table"
 
+# ---- classes: the plan of one class against all others, which is that of train ----
+awk -F, -v OFS=, 'NR == 1 { $1 = "party" } NR > 1 { $1 = substr("abc", NR % 3 + 1, 1) } 1' d.csv >parties.csv
+label=$(head -1 d.csv | cut -d, -f1)
+[ "$label" != y ] || fail "the test has overwritten the label"
+classes=(--data parties.csv --label party --exclude y --min-bag 16 --epsilon 1)
+expect 0 priorboost plan "${classes[@]}" --classes 3 --json
+[ "$(field classes)" -eq 3 ] || fail "the plan does not say that it is for classes"
+size=$(field recommended.bag_size) excess=$(field recommended.excess)
+expect 0 priorboost train "${classes[@]}" --seed 1 --json --force
+[ "$(field bag_size)" -eq "$size" ] || fail "plan recommends bags of $size, train asks for $(field bag_size)"
+expect 0 priorboost plan --data parties.csv --label party --exclude y --family logistic --bounds 0,1 --step 1 --min-bag 16 --epsilon 0.5 --json
+[ "$(field recommended.bag_size) $(field recommended.excess)" = "$size $excess" ] || fail "a count of classes has not half of epsilon"
+expect 2 priorboost plan "${classes[@]}" --classes 2
+says "--classes is 2; it must be 3 or more"
+expect 2 priorboost plan "${classes[@]}" --classes 3 --family poisson
+says "--classes cannot be used with --family"
+expect 2 priorboost plan "${classes[@]}" --classes 3 --bounds 0,1
+says "--classes cannot be used with --bounds"
+
 # ---- what plan recommends is what train runs, also where the paper's estimator is forecast to be better ----
 priorboost generate --family poisson --rows 500 --features 8 --seed 1 --out small.csv
 expect 0 priorboost plan --data small.csv --label y --family poisson --min-bag 64 --json
