@@ -156,7 +156,7 @@ static effort ask(pboost_ledger *ledger, const pboost_token *token, size_t rows,
 
 typedef struct {
     size_t n;
-    char url[PBOOST_STORES_MAX][100];
+    char url[PBOOST_STORES_MAX][120];
     pboost_ledger *ledger;
     pboost_token token;
 } oracle;
@@ -209,7 +209,7 @@ static void make_oracle(oracle *o, const char *folder, size_t n, size_t labels)
 static void drop_oracle(oracle *o)
 {
     static const char *const END[] = {"", "-wal", "-shm", ".key", ".witness"};
-    char file[120];
+    char file[130];
 
     pboost_ledger_close(o->ledger);
     for (size_t i = 0; i < o->n; i++)
