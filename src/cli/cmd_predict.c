@@ -412,8 +412,10 @@ pboost_status cli_predict(cli_context *cli, int argc, char **argv, pboost_error 
     if (!(a.level < 1.0))
         FAIL(err, PBOOST_INVALID, "--interval is %g; it must be between 0 and 1", a.level);
     NEED(j.of = calloc(a.model.n, sizeof *j.of), err);
-    for (; j.n < a.model.n; j.n++)
-        TRY(load_model(&j.of[j.n], &a, a.model.item[j.n], err));
+    while (j.n < a.model.n) {
+        j.n++; /* also a model that is refused is freed */
+        TRY(load_model(&j.of[j.n - 1], &a, a.model.item[j.n - 1], err));
+    }
     TRY(check_labels(&j, err));
     TRY(predict(cli, &j, err));
 done:
