@@ -176,7 +176,6 @@ refuse 2 '--class-columns is required' given --answers rows.csv
 refuse 3 'pink' given --answers counts.csv --class-columns red,blue,pink
 refuse 3 'pink.csv:3' priorboost evaluate --model one.json --data pink.csv
 refuse 2 '--positive cannot be used' priorboost evaluate --model one.json --data test.csv --positive red
-refuse 3 'classes, which cannot be exported' priorboost export one.json model.onnx
 refuse 3 'is a model of classes; a prior must predict numbers' priorboost train --data data.csv --label number \
     --family poisson --min-bag 10 --drop party --prior one.json --bags prior
 finish
