@@ -46,7 +46,7 @@ class ClassResult:
     encoding: Any = None
     names: dict[str, str]
     warnings: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    sample_warnings: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     class_shift: Any = 0.0  # by class, where classes are weighted
     curve_freedom: Array | None = None

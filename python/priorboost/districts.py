@@ -81,7 +81,7 @@ def _deviations(sd: Any, shape: tuple[int, int], names: list[str] | None) -> Arr
 
 
 def _calibrate(X: Array, bags: Bags, persons: Array, names: list[str] | None) -> list[str]:
-    """Move the rows of each bag to the predicted mean of its persons; return what is in doubt."""
+    """Move the rows of each bag to the predicted mean of its persons; return what to warn of."""
     fraction, limited = np.empty(X.shape[1]), ctypes.c_bool()
     _check(
         lib.bags_calibrate,
@@ -110,17 +110,17 @@ def _calibrate(X: Array, bags: Bags, persons: Array, names: list[str] | None) ->
 def stand_for_persons(
     table: Table, bags: Bags, persons: Array, rows: str, sd: Any, scale: Array | None, family: str
 ) -> tuple[Table, Bags, list[str]]:
-    """Return rows that stand for all persons, their bags, and what is in doubt.
+    """Return rows that stand for all persons, their bags, and what to warn of.
 
     The columns were divided by scale, if there is one; standard deviations are not yet.
     """
     out = Table(np.array(table.X, dtype=np.float64, order="C"))
-    doubts, points = [], 1
+    sample_warnings, points = [], 1
     weight, offset = table.weight, table.offset
     if rows == "sample":
-        doubts = _calibrate(out.X, bags, persons, table.columns)
+        sample_warnings = _calibrate(out.X, bags, persons, table.columns)
         if family == "poisson":
-            doubts.append(
+            sample_warnings.append(
                 "the correction for sampling error is right to first order only: weights of counts "
                 "are too small if features vary much within bags and samples are small"
             )
@@ -142,4 +142,4 @@ def stand_for_persons(
     each[bags.rows] = np.repeat(persons / sizes, sizes)
     out.weight = each if weight is None else weight * each
     out.offset = offset
-    return out, bags, doubts
+    return out, bags, sample_warnings

@@ -268,7 +268,7 @@ class FittedGLM:
             encoding=None,
             names={"y": model.label, "offset": model.offset},
             warnings=(),
-            doubts=(),
+            sample_warnings=(),
             assumptions=(),
             report=None,
             method=None,

@@ -466,12 +466,12 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             )
         freedom = table.bend(fit)
         fit.bag_effects, n_rows = effects, table.X.shape[0]
-        doubts: list[str] = []
+        sample_warnings: list[str] = []
         if rows != "all":
-            table, bags, doubts = stand_for_persons(
+            table, bags, sample_warnings = stand_for_persons(
                 table, bags, persons, rows, sd, scale, self._family
             )
-        for text in doubts:
+        for text in sample_warnings:
             warn(text)
         with GivenAnswers(bags, mean, noise) as log:
             fit_trees = self._fit_trees if table.sources is not None else None
@@ -479,13 +479,21 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 result = fit_given_sparse(table, log, fit)
             else:
                 result = fit_given(table, log, fit, fit_trees)
-        result.history["rows"] = n_rows
         result.curve_freedom = freedom
-        result.one_row_bags = int((persons == 1).sum())
-        result.doubts, result.assumptions = tuple(doubts), assumptions(rows, sd, self._family)
-        result.method = method
-        result.record = describe_given(int(persons.min()), seed if has_seed else None)
+        result.sample_warnings = tuple(sample_warnings)
+        assumed = assumptions(rows, sd, self._family)
+        self._take_given(result, n_rows, persons, assumed, seed if has_seed else None)
         return result
+
+    def _take_given(
+        self, result: Any, n_rows: int, persons: Array, assumed: Any, seed: int | None
+    ) -> None:
+        """Write what given answers say of themselves into the result."""
+        result.history["rows"] = n_rows
+        result.one_row_bags = int((persons == 1).sum())
+        result.assumptions = assumed
+        result.method = self._method(False)
+        result.record = describe_given(int(persons.min()), seed)
 
     def _fit_sums(self, table: Table, sums: GivenSums, lines: Any, known: Any) -> GLMResult:
         """Fit given sums, which may share rows, and known labels."""

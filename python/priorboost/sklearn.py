@@ -37,7 +37,6 @@ from .models import Model
 from .options import rules_of, seed_of, threads_of, vector_rules
 from .oracle import MemoryHandle
 from .parameters import parameters
-from .records import describe_given
 from .relay import Relay
 from .sparse import is_sparse
 from .tables import open_table
@@ -463,23 +462,21 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         self.classes_ = np.array(given.names)
         has_seed, seed = seed_of(self.random_state)
         method, n_rows = self._method(False), len(table.X)
-        doubts: list[str] = []
+        sample_warnings: list[str] = []
         default = "aggregate" if method == "auto" else "event"
         fit = self._fit_options(self._family, default, False, seed, threads_of(self.n_jobs))
         if rows != "all":  # as the program: features do not explain all that bags have in common
             fit.covariance = _SANDWICH
             part = table, bags, persons, rows, sd, scale, self._family
-            table, bags, doubts = stand_for_persons(*part)
-        for text in doubts:
+            table, bags, sample_warnings = stand_for_persons(*part)
+        for text in sample_warnings:
             warn(text)
         variance = np.repeat(noise[:, None], len(given.names), axis=1)
         with GivenAnswers(bags, shares, np.ascontiguousarray(variance)) as log:
             result = fit_given_classes(self, table, log, fit, len(given.names))
-        result.history["rows"] = n_rows
-        result.one_row_bags = int((persons == 1).sum())
-        result.doubts, result.assumptions = tuple(doubts), assumptions(rows, sd, self._family)
-        result.method = method
-        result.record = describe_given(int(persons.min()), seed if has_seed else None)
+        result.sample_warnings = tuple(sample_warnings)
+        assumed = assumptions(rows, sd, self._family)
+        self._take_given(result, n_rows, persons, assumed, seed if has_seed else None)
         return result
 
     def _weigh_classes(self, result: GLMResult, X: Array, table: Table) -> None:

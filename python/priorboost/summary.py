@@ -155,7 +155,11 @@ def _header(model: Any) -> dict[str, str]:
 
 def _notes(model: Any) -> list[str]:
     fitted, estimator = model._fitted, model.training_["estimator"]
-    notes = [*fitted.warnings, *fitted.doubts, *(f"assumed: {a}" for a in fitted.assumptions)]
+    notes = [
+        *fitted.warnings,
+        *fitted.sample_warnings,
+        *(f"assumed: {a}" for a in fitted.assumptions),
+    ]
     if fitted.report is not None and not model.usable_:
         notes.insert(0, "this fit must not be used")
     if model.covariance_ is None:

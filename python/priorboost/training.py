@@ -175,7 +175,7 @@ class GLMResult:
     encoding: Any = None  # how the columns of a data frame became those that were fitted
     names: dict[str, str]  # of the columns that were labels, ids, ...
     warnings: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()  # about given rows
+    sample_warnings: tuple[str, ...] = ()  # about given rows
     assumptions: tuple[str, ...] = ()  # about given bags
     class_shift = 0.0
     curve_freedom: Array | None = None  # by curve

@@ -9,6 +9,7 @@
 
 #include "plan_text.h"
 #include "report_json.h"
+#include "train_wide.h"
 
 enum { MOST_OTHER_ROWS = 4096, OTHER_PART = 8 };
 
@@ -62,25 +63,6 @@ static pboost_status divide_rows(wide_plan *p, size_t rows, pboost_error *err)
         else
             p->row[p->n++] = i;
     }
-done:
-    return st;
-}
-
-static pboost_status make_sketch(wide_plan *p, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const pboost_sparse *x = &p->features->x;
-    size_t dims = PBOOST_SKETCH_DIMS;
-
-    NEED(p->sketch = pboost_alloc(x->rows, dims * sizeof *p->sketch), err);
-    TRY(pboost_sparse_sketch(p->sketch, x, dims, p->seed, p->assumed.threads, p->assumed.cancel,
-                             err));
-    p->narrow = (pboost_matrix){.data = p->sketch,
-                                .type = PBOOST_F32,
-                                .rows = x->rows,
-                                .cols = dims,
-                                .row_stride = (ptrdiff_t)dims,
-                                .col_stride = 1};
 done:
     return st;
 }
@@ -171,7 +153,8 @@ static pboost_status make_plan(wide_plan *p, const plan_wide_options *o, pboost_
             FAIL(err, PBOOST_BAD_DATA,
                  "--min-bag is %zu, but the bags have %zu rows; the other %zu are forecast",
                  o->min_bag[i], p->n, p->n_other);
-    TRY(make_sketch(p, err));
+    TRY(train_wide_sketch(&p->sketch, &p->narrow, &p->features->x, p->seed, p->assumed.threads,
+                          p->assumed.cancel, err));
     TRY(forecast_all_labels(p, err));
     for (size_t i = 0; i < o->n; i++)
         TRY(forecast_bag_size(p, o, o->min_bag[i], err));

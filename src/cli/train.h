@@ -127,7 +127,7 @@ typedef struct train_data {
     size_t given_bags, n_sums, *sum_line; /* bags before the sums; the sums, and their lines */
     size_t table_rows;      /* of the file: rows that stand for a bag's means may be more */
     double *persons_weight; /* by row: persons of its bag over rows; NULL: all rows are there */
-    train_warning doubt[2]; /* about samples; empty text: none */
+    train_warning sample_warning[2]; /* about samples; empty text: none */
     /* Of sparse rows, in place of x; wide_x is that of entries or of the table. */
     pboost_model_sparse sparse;
     pboost_entries entries, test_entries;
@@ -200,6 +200,7 @@ void train_measure_bags(train_bags *out, const pboost_bags *bags, size_t first, 
                         const double *mean);
 /* Adds a warning; texts that are too long are cut. */
 void train_warn(train_result *result, const char *text);
+void train_warn_of_samples(train_result *result, const train_data *data);
 
 /* Before round t (from 0): what is said of the progress, and bags that were asked about before. */
 struct train_oracle;

@@ -202,9 +202,7 @@ static void take_warnings(train_result *result, const train_data *data,
     size_t n = pboost_classes_warnings(found, &result->usable, coef, &fit);
     for (size_t i = 0; i < n; i++)
         train_warn(result, found[i].text);
-    for (size_t i = 0; i < sizeof data->doubt / sizeof *data->doubt; i++)
-        if (data->doubt[i].text[0] != '\0')
-            train_warn(result, data->doubt[i].text);
+    train_warn_of_samples(result, data);
 }
 
 static pboost_status test_losses(train_result *result, const train_arguments *a,

@@ -113,17 +113,17 @@ static pboost_status calibrate(train_data *data, const pboost_bags *bags, const 
     for (size_t j = 1; j < data->cols; j++)
         worst = fraction[j] > fraction[worst] ? j : worst;
     if (limited)
-        snprintf(data->doubt[0].text, sizeof data->doubt[0].text,
+        snprintf(data->sample_warning[0].text, sizeof data->sample_warning[0].text,
                  "some combination of columns differs between bags by no more than sampling error, "
                  "so its weight is not known: use larger samples or fewer columns");
     else if (fraction[worst] > LARGE_FRACTION)
-        snprintf(data->doubt[0].text, sizeof data->doubt[0].text,
+        snprintf(data->sample_warning[0].text, sizeof data->sample_warning[0].text,
                  "%.0f %% of the variance between bags of column '%.100s' is sampling error: its "
                  "weight depends much on the correction for it; use larger samples",
                  100.0 * fraction[worst], data->encoding.column[worst]);
     if (a->family == PBOOST_POISSON)
         snprintf(
-            data->doubt[1].text, sizeof data->doubt[1].text,
+            data->sample_warning[1].text, sizeof data->sample_warning[1].text,
             "the correction for sampling error is right to first order only: weights of counts "
             "are too small if features vary much within bags and samples are small");
 done:

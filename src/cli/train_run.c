@@ -173,6 +173,13 @@ void train_warn(train_result *result, const char *text)
     snprintf(w->text, sizeof w->text, "%.299s", text);
 }
 
+void train_warn_of_samples(train_result *result, const train_data *data)
+{
+    for (size_t i = 0; i < sizeof data->sample_warning / sizeof *data->sample_warning; i++)
+        if (data->sample_warning[i].text[0] != '\0')
+            train_warn(result, data->sample_warning[i].text);
+}
+
 pboost_status train_begin_round(cli_context *cli, const train_oracle *oracle,
                                 pboost_trainer *trainer, size_t t, size_t rounds, pboost_error *err)
 {
@@ -299,9 +306,7 @@ pboost_status train_fit_answers(train_result *result, cli_context *cli, const tr
     TRY(st);
     take_chosen(result);
     take_warnings(result, data, &coef);
-    for (size_t i = 0; i < sizeof data->doubt / sizeof *data->doubt; i++)
-        if (data->doubt[i].text[0] != '\0')
-            train_warn(result, data->doubt[i].text);
+    train_warn_of_samples(result, data);
     TRY(measure_round(result, 0, data, answers, &coef, NULL, err));
     TRY(keep_coef(&result->path[0], &coef, data, err));
     if (result->covariance != NULL)

@@ -237,6 +237,27 @@ done:
     return st;
 }
 
+pboost_status train_wide_sketch(float **sketch, pboost_matrix *x, const pboost_sparse *rows,
+                                uint64_t seed, int threads, const pboost_cancel *cancel,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t dims = PBOOST_SKETCH_DIMS, cells;
+
+    if (__builtin_mul_overflow(rows->rows, dims, &cells))
+        cells = SIZE_MAX;
+    NEED(*sketch = pboost_alloc(cells, sizeof **sketch), err);
+    TRY(pboost_sparse_sketch(*sketch, rows, dims, seed, threads, cancel, err));
+    *x = (pboost_matrix){.data = *sketch,
+                         .type = PBOOST_F32,
+                         .rows = rows->rows,
+                         .cols = dims,
+                         .row_stride = (ptrdiff_t)dims,
+                         .col_stride = 1};
+done:
+    return st;
+}
+
 /* What `features` and `hybrid` bags are made from; x is empty for the others.  From a key alone
  * bags are the optimal ones along it: neighbours. */
 static pboost_status make_sketch(float **sketch, pboost_matrix *x, const train_result *result,
@@ -244,7 +265,6 @@ static pboost_status make_sketch(float **sketch, pboost_matrix *x, const train_r
 {
     pboost_status st = PBOOST_OK;
     const pboost_trainer_options *o = &result->options;
-    size_t dims = PBOOST_SKETCH_DIMS, cells;
 
     *x = (pboost_matrix){0};
     if (o->bags != PBOOST_BAGS_FEATURES && o->bags != PBOOST_BAGS_HYBRID)
@@ -253,16 +273,7 @@ static pboost_status make_sketch(float **sketch, pboost_matrix *x, const train_r
         *x = pboost_matrix_f64(data->bag_key, data->rows, 1);
         goto done;
     }
-    if (__builtin_mul_overflow(data->rows, dims, &cells))
-        cells = SIZE_MAX;
-    NEED(*sketch = pboost_alloc(cells, sizeof **sketch), err);
-    TRY(pboost_sparse_sketch(*sketch, &data->wide_x, dims, o->seed, o->threads, o->cancel, err));
-    *x = (pboost_matrix){.data = *sketch,
-                         .type = PBOOST_F32,
-                         .rows = data->rows,
-                         .cols = dims,
-                         .row_stride = (ptrdiff_t)dims,
-                         .col_stride = 1};
+    TRY(train_wide_sketch(sketch, x, &data->wide_x, o->seed, o->threads, o->cancel, err));
 done:
     return st;
 }

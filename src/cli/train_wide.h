@@ -18,6 +18,12 @@ pboost_status train_wide_learn_test(train_data *out, pboost_table *table, pboost
 pboost_status train_wide_key(double **out, const pboost_table *table, const cli_list *columns,
                              pboost_error *err);
 
+/* A few dense columns in place of all: what bags are made from.  *x refers to *sketch, which the
+ * caller frees. */
+pboost_status train_wide_sketch(float **sketch, pboost_matrix *x, const pboost_sparse *rows,
+                                uint64_t seed, int threads, const pboost_cancel *cancel,
+                                pboost_error *err);
+
 /* What the command line leaves open. */
 void train_wide_choose(train_result *result, const train_arguments *a);
 

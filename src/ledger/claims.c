@@ -48,6 +48,13 @@ static void choose_blocks(touched *t, const uint32_t *slot, size_t n)
             t->at[b] = (uint32_t)++t->n;
 }
 
+static pboost_status refuse_block(int64_t block, pboost_error *err)
+{
+    return pboost_fail(err, PBOOST_BAD_DATA,
+                       "the store is damaged: block %lld of spent rows is not valid",
+                       (long long)block);
+}
+
 /* block, bits */
 static pboost_status take_block(void *user, const store_value *value, size_t n, pboost_error *err)
 {
@@ -56,9 +63,7 @@ static pboost_status take_block(void *user, const store_value *value, size_t n, 
 
     if (value[0].number < 0 || value[0].number >= (int64_t)t->n_blocks ||
         t->at[value[0].number] == 0 || value[1].length != CLAIM_BYTES)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "the store is damaged: block %lld of spent rows is not valid",
-                           (long long)value[0].number);
+        return refuse_block(value[0].number, err);
     memcpy(t->bits + (size_t)(t->at[value[0].number] - 1) * CLAIM_BYTES, value[1].data,
            CLAIM_BYTES);
     return PBOOST_OK;
@@ -154,9 +159,7 @@ static pboost_status read_block(void *user, const store_value *value, size_t n, 
                                      : word == 0;
     }
     if (!valid)
-        return pboost_fail(err, PBOOST_BAD_DATA,
-                           "the store is damaged: block %lld of spent rows is not valid",
-                           (long long)value[0].number);
+        return refuse_block(value[0].number, err);
     return PBOOST_OK;
 }
 

@@ -73,12 +73,18 @@ static bool well_formed(const pboost_question *q)
     return true;
 }
 
+/* Work that needs no store is divided by bags: the first of the range of shard i. */
+static size_t range_start(const asking *a, size_t i)
+{
+    return a->q->n_bags * i / a->n_shards;
+}
+
 /* A range of the bags, as many as there are threads: see hash_question. */
 static pboost_status hash_range(asking *a, shard *h, pboost_error *err)
 {
     const pboost_question *q = a->q;
     size_t range = (size_t)(h - a->shard);
-    size_t first = q->n_bags * range / a->n_shards, end = q->n_bags * (range + 1) / a->n_shards;
+    size_t first = range_start(a, range), end = range_start(a, range + 1);
     unsigned char canonical[ID_CANONICAL_MAX];
     hasher s;
     (void)err;
@@ -281,8 +287,7 @@ static pboost_status answer_bags(asking *a, shard *h, pboost_error *err)
     const shard *own = a->shard;
     const pboost_ledger *l = own->l;
     size_t bag_bytes = RELEASED_BYTES(a->width, l->rules.stores), range = (size_t)(h - own);
-    size_t first = a->q->n_bags * range / a->n_shards,
-           end = a->q->n_bags * (range + 1) / a->n_shards;
+    size_t first = range_start(a, range), end = range_start(a, range + 1);
     bool counts = l->rules.rules.answer == PBOOST_ANSWER_CLASSES;
     rng_source source;
 
@@ -486,7 +491,7 @@ static pboost_status judge_claim(pboost_reply *out, asking *a, pboost_ledger *l,
     TRY(pboost_refusals_check(out, l, &a->token, err));
     TRY(pboost_shards_each(a, a->shard, a->n_shards, judge_shard, err));
     if (a->n_shards > 1 && l->rules.units)
-        TRY(pboost_shards_homeless(out, a->shard, a->n_shards, a->n, err));
+        TRY(pboost_shards_unknown(out, a->shard, a->n_shards, a->n, err));
     for (size_t i = 0; i < a->n_shards; i++)
         pboost_claims_merge(out, &a->shard[i].judged);
     TRY(pboost_claim_refuse(out, err));

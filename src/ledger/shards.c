@@ -124,8 +124,8 @@ done:
     return st;
 }
 
-pboost_status pboost_shards_homeless(pboost_reply *out, const shard *h, size_t n_shards, size_t n,
-                                     pboost_error *err)
+pboost_status pboost_shards_unknown(pboost_reply *out, const shard *h, size_t n_shards, size_t n,
+                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     unsigned char *stores = NULL; /* by position: how many have the row */

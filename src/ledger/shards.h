@@ -44,8 +44,8 @@ void pboost_shard_clear(shard *h);
 
 /* Where there are units, no hash tells the store of a row: those that no store has, or two of them,
  * are unknown. */
-pboost_status pboost_shards_homeless(pboost_reply *out, const shard *h, size_t n_shards, size_t n,
-                                     pboost_error *err);
+pboost_status pboost_shards_unknown(pboost_reply *out, const shard *h, size_t n_shards, size_t n,
+                                    pboost_error *err);
 
 /* Calls `work` for each shard, at the same time.  Where some fail, the result is that of one. */
 typedef pboost_status shard_work(asking *a, shard *h, pboost_error *err);
