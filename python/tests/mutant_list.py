@@ -58,10 +58,13 @@ MUTANTS = {
             ("a reply to another question is taken", "named != name or ", ""),
             (
                 "an oracle of several numbers is asked for means",
-                'config.get("answer", "mean") != "mean"',
-                "False",
+                "if self.kind not in kinds:",
             ),
-            ("a mean that is not a number is taken", "if not all(map(math.isfinite, means)):"),
+            (
+                "a mean that is not a number is taken",
+                '        if bad:\n            raise OracleError(f"the oracle answered',
+                '        if False:\n            raise OracleError(f"the oracle answered',
+            ),
             (
                 "a reply of any shape is read",
                 "except (KeyError, TypeError, ValueError, OverflowError)",
@@ -183,7 +186,10 @@ MUTANTS = {
         ],
         "training.py": [
             ("a copy has no numbers", "ctypes.memmove(out._memory, memory", "(out._memory, memory"),
-            ("a covariance that does not exist", "if self.report.estimator != _library.AGGREGATE:"),
+            (
+                "a covariance that does not exist",
+                "if self.report.estimator != _library.AGGREGATE or not self.outcome.covariance:",
+            ),
         ],
     },
     "test_habits.py": {
@@ -211,8 +217,8 @@ MUTANTS = {
             ),
             (
                 "what is set is not kept",
-                "rules, fit, settings, fixed, relay)",
-                "rules, fit, settings, _library.Fixed(), relay)",
+                "rules, fit, settings, fixed, relay\n",
+                "rules, fit, settings, _library.Fixed(), relay\n",
             ),
         ],
         "parameters.py": [
@@ -396,7 +402,7 @@ MUTANTS = {
             ),
         ],
         "models.py": [
-            ("truth has no name", "classes.dtype == bool or ", ""),
+            ("truth has no name", " or classes.dtype == bool", ""),
         ],
         "glm.py": [
             (
@@ -416,7 +422,7 @@ MUTANTS = {
             ("curves of means", 'if rows != "all" and self.model != "glm":'),
             (
                 "curves with a formula",
-                'if self.formula is not None and self.model == "smooth":',
+                "if self.formula is not None and self._has_curves():",
             ),
             (
                 "functions of curves are standardised",
@@ -425,8 +431,8 @@ MUTANTS = {
             ),
             (
                 "bags are made from curves",
-                "pilot = Automatic(table.straight,",
-                "pilot = Automatic(table.X,",
+                "given = table.straight, table.offset",
+                "given = table.X, table.offset",
             ),
         ],
         "models.py": [
@@ -633,7 +639,7 @@ MUTANTS = {
         ],
         "glm.py": [
             ("trees on means", 'if rows != "all" and self.model != "glm":'),
-            ("trees with effects", 'if effects and self.model == "trees":'),
+            ("trees with effects", "if effects and self._has_trees():"),
             (
                 "effects without aggregate",
                 'if (effects or rows != "all") and fit.estimator',
