@@ -124,6 +124,16 @@ class Rows(Learner):
             self.assertEqual((remote["rows_spent"], remote["rows_left_out"]), (531, 69))
             self.assertIn("69 of 600 rows are left out", self.said)
 
+    def test_keys_of_bags_stay_with_their_rows(self):
+        """Rows that are left out take their --bag-key with them: bags are those of the table without these rows."""
+        self.make_tables()
+        head, *lines = pathlib.Path(f"{self.folder}/full.csv").read_text().splitlines()
+        pathlib.Path(f"{self.folder}/full.csv").write_text("\n".join([head, *lines[40:]]) + "\n")
+        options = ["--hash", "6", "--bag-key", "a", "--rounds", "1", "--bag-size", "8"]
+        with self.serve(rows=self.labels[40:], min_bag=8) as service:
+            remote = self.train(service, *options, "--skip-unavailable")
+            self.check_same(remote, self.train_here(*options))
+
     def test_units(self):
         self.make_tables()
         path = f"{self.folder}/features.csv"
