@@ -337,9 +337,30 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
-    "classes_predict_trees": (
+    "classes_fit_mixture": (
         None,
-        [c_void_p, POINTER(Mixture), POINTER(Columns), c_void_p, c_size_t, c_int, _E],
+        [
+            POINTER(Mixture),
+            POINTER(MixtureReport),
+            POINTER(Features),
+            POINTER(Columns),
+            c_void_p,
+            c_size_t,
+            POINTER(MixtureOptions),
+            _E,
+        ],
+    ),
+    "classes_predict_mixture": (
+        None,
+        [
+            c_void_p,
+            POINTER(Mixture),
+            c_size_t,
+            POINTER(Samples),
+            POINTER(Columns),
+            c_int,
+            _E,
+        ],
     ),
     "classes_warnings": (
         c_size_t,
