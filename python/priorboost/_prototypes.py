@@ -38,7 +38,6 @@ from ._structures import (
     Parts,
     Plan,
     PlanOptions,
-    PlanPoint,
     Rational,
     Risk,
     Rules,
@@ -229,7 +228,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_history": (c_void_p, [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Features), POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
-    "plan_tree_bag_size": (c_size_t, [POINTER(PlanPoint), c_size_t]),
+    "plan_tree_bag_size": (c_size_t, [POINTER(Plan), c_size_t, c_size_t]),
     "choice_make": (
         None,
         [POINTER(Choice), POINTER(Features), c_void_p, POINTER(PlanOptions), _E],
