@@ -227,5 +227,5 @@ def test_curves_and_mixtures_are_those_of_the_program(data, cli, tmp_path, kind)
     kinds = {m.kind for m in model.members_}
     assert (kinds == set()) if kind == "smooth" else len(model.members_) % 3 == 0
     if kind == "auto":
-        with pytest.raises(AttributeError, match="auto|members|trees"):
+        with pytest.raises(AttributeError, match=r"auto|members|trees"):
             _ = model.coef_
