@@ -167,7 +167,8 @@ MUTANTS = {
         "records.py": [
             (
                 "anything is an oracle",
-                "if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle, RemoteOracles)):",
+                "not isinstance(oracle, (Oracle, RemoteOracle, RemoteOracles))",
+                "False",
             ),
         ],
         "data.py": [
