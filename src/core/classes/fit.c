@@ -132,7 +132,7 @@ static pboost_status fit_init(class_fit *fit, const pboost_features *features,
     size_t n_rows = a->start[a->n_bags] - a->start[first_bag], m = fit->n_bags;
     size_t *begin;
 
-    TRY(pboost_gather_rows(&fit->rows, &fit->units, &bags, o->intercept, o->threads, err));
+    TRY(pboost_gather_rows(&fit->rows, &fit->units, &bags, o->intercept, true, o->threads, err));
     begin = fit->rows.start;
     if (o->estimator == PBOOST_EVENT) {
         m = n_rows;
