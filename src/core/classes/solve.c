@@ -62,18 +62,17 @@ static double penalty_at(const class_fit *fit, const double *x)
     return 0.5 * sum;
 }
 
-/* The loss of a bag relative to where the sizes were frozen, where it is that of least squares. */
+/* Half the deviance of the answers.  The constant that makes it 0 where a mean is its answer keeps
+ * the value, and so what counts as converged, of the size of what the fit can change. */
 static double loss_at(const class_fit *fit, const double *mean)
 {
     size_t n = fit->classes;
     double sum = 0.0;
     for (size_t b = 0; b < fit->pass.n_bags; b++)
-        for (size_t c = 0; fit->size[b] > 0.0 && c < n; c++) {
-            double y = fit->answer[b * n + c], at = fit->frozen[b * n + c];
-            double from = fmax(at + fit->blur[b], LEAST_MEAN);
-            double to = fmax(mean[b * n + c] + fit->blur[b], LEAST_MEAN);
-            sum += 0.5 * (y - at) * (y - at) * pboost_class_weight(fit, b, at) -
-                   fit->size[b] * (y + fit->blur[b]) * log(to / from);
+        for (size_t i = b * n; fit->size[b] > 0.0 && i < (b + 1) * n; i++) {
+            double y = fit->answer[i] + fit->blur[b];
+            double to = fmax(mean[i] + fit->blur[b], LEAST_MEAN);
+            sum += fit->size[b] * (y > 0.0 ? y * log(y / to) : -y * log(to));
         }
     return sum;
 }
@@ -138,7 +137,7 @@ static double rounding(const class_fit *fit)
 {
     double sum = 0.0;
     for (size_t i = 0; i < fit->pass.n_bags * fit->classes; i++)
-        sum += fabs(fit->slope[i]) * ROUNDING * (fabs(fit->answer[i]) + fit->point.mean[i]);
+        sum += fabs(fit->slope[i]) * ROUNDING * fit->point.mean[i];
     return sum;
 }
 
@@ -169,7 +168,6 @@ static void refresh_sizes(class_fit *fit, size_t refreshes)
         fit->size[b] = part < 1.0 ? pow(fit->size[b], 1.0 - part) * pow(size, part) : size;
         fit->blur[b] = fit->size[b] * noise;
     }
-    memcpy(fit->frozen, fit->point.mean, fit->pass.n_bags * n * sizeof *fit->frozen);
     set_slopes(fit);
 }
 
@@ -218,16 +216,22 @@ static void start(class_fit *fit, const pboost_class_coef *coef)
         (void)move_to(fit, fit->parameter);
 }
 
-/* lambda as for a logistic model: the weights of standardised features share the variance that the
- * log odds of two classes are expected to have. */
-static void set_penalty(class_fit *fit)
+/* The usual lambda, as for a logistic model: the weights of standardised features share the
+ * variance that the log odds of two classes are expected to have. */
+static double set_penalty(class_fit *fit)
 {
     const pboost_fit_options *o = fit->options;
     bool event = o->estimator == PBOOST_EVENT;
     pboost_l2 l2 = event && o->l2.mode == PBOOST_L2_AUTO ? pboost_l2_fixed(1.0) : o->l2;
-    fit->lambda = pboost_l2_or(l2, (double)fit->pass.cols / PRIOR_SPREAD);
+    double usual = (double)(fit->pass.cols - o->curves) / PRIOR_SPREAD;
     fit->penalty[0] = 1.0 / LEVEL_SPREAD;
-    pboost_units_penalty(fit->penalty + fit->pass.intercept, &fit->units, l2, fit->lambda);
+    fit->given = l2.mode == PBOOST_L2_FIXED || fit->multiple > 0.0;
+    if (fit->given) {
+        fit->lambda = pboost_l2_or(l2, fit->multiple * usual);
+        pboost_units_penalty(fit->penalty + fit->pass.intercept, &fit->units, l2, fit->lambda);
+    }
+    pboost_class_ridges_start(fit, usual);
+    return usual;
 }
 
 pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
@@ -239,7 +243,7 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
     const pboost_fit_options *o = fit->options;
     size_t most = o->max_iterations * STEPS_A_STEP;
 
-    set_penalty(fit);
+    double usual = set_penalty(fit);
     start(fit, coef);
     for (size_t refreshes = 1;; refreshes++) {
         refresh_sizes(fit, refreshes);
@@ -253,9 +257,11 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR;
-        report->converged = near || (last.converged && last.steps == 0);
+        bool settled = fit->ridges_settled;
+        pboost_class_ridges_refresh(fit, usual);
+        report->converged = settled && (near || (last.converged && last.steps == 0));
         if (report->converged || report->iterations >= most || refreshes >= most ||
-            (last.stuck && last.steps == 0))
+            (settled && last.stuck && last.steps == 0))
             break;
     }
     report->objective = last.value;
