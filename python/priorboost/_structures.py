@@ -275,6 +275,8 @@ class TrainerOptions(Structure):
         ("user", c_void_p),
         ("cancel", c_void_p),
         ("width", c_size_t),
+        ("part", c_void_p),
+        ("parts", c_size_t),
     ]
 
 

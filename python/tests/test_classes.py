@@ -136,14 +136,15 @@ def test_class_weights_shift_the_intercepts(model, data):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"model": "auto"}, "Only binary classification is supported"),
         ({"model": "trees", "class_weight": "balanced"}, "class_weight of several classes"),
+        ({"model": "auto", "class_weight": "balanced"}, "not for 'auto'"),
+        ({"model": "smooth", "estimator": "event"}, "smooth"),
         ({"round_answers": True}, "round_answers=True is for two classes"),
         ({"bounds": (0, 1)}, "bounds=.* is for two classes"),
         ({"threshold": 0.3}, "threshold=0.3 is for two classes"),
         ({"threshold": "prevalence"}, "threshold='prevalence' is for two classes"),
         ({"estimator": "cv"}, "estimator='cv' is for two classes"),
-        ({"l2": "cv"}, "l2='cv' is for two classes"),
+        ({"l2": "cv", "estimator": "event"}, "l2='cv' is for estimator='aggregate'"),
         ({"min_bag": 10**6}, "min_bag|minimum"),
     ],
 )
@@ -151,6 +152,14 @@ def test_what_several_classes_do_not_have(data, more, said):
     X, y, _ = data
     with pytest.raises(ValueError, match=said):
         pb.PriorBoostClassifier(**({"min_bag": 12} | more)).fit(X[:500], y[:500])
+
+
+def test_the_ridge_by_cross_validation(data):
+    X, y, _ = data
+    model = pb.PriorBoostClassifier(min_bag=12, l2="cv").fit(X[:3000], y[:3000])
+    again = pb.PriorBoostClassifier(min_bag=12, l2="cv").fit(X[:3000], y[:3000])
+    assert model.training_["l2"] == again.training_["l2"] > 0
+    assert np.array_equal(model.coef_, again.coef_)
 
 
 def test_an_offset_is_refused(model, data):
@@ -198,3 +207,33 @@ def test_trees_are_those_of_the_program(data, cli, tmp_path):
     assert np.array_equal(pb.load_model(tmp_path / "own.json").predict_proba(X), share)
     with pytest.raises(AttributeError, match="trees"):
         _ = model.coef_
+
+
+@pytest.mark.parametrize("kind", ["smooth", "auto"])
+def test_curves_and_mixtures_are_those_of_the_program(data, cli, tmp_path, kind):
+    pandas = pytest.importorskip("pandas")
+    X, _, _ = data
+    X = X[:3000]
+    rng = np.random.default_rng(4)
+    middle = np.where(np.abs(X[:, 0]) < 0.7, 0.9, 0.1)
+    y = np.where(rng.random(3000) < middle, "b", rng.choice(["a", "c"], 3000))
+    lines = [f"{a!r},{b!r},{c}" for (a, b), c in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "t.csv").write_text("x0,x1,y\n" + "\n".join(lines) + "\n")
+    asked = ["--data", tmp_path / "t.csv", "--label", "y", "--min-bag", 12, "--model", kind]
+    cli("train", *asked, "--out", tmp_path / "m.json")
+    model = pb.PriorBoostClassifier(min_bag=12, model=kind).fit(X, y)
+    share, loaded = model.predict_proba(X), pb.load_model(tmp_path / "m.json")
+    frame = pandas.DataFrame(X, columns=["x0", "x1"])
+    assert np.allclose(share, loaded.predict_proba(frame), rtol=0, atol=1e-9)
+    assert np.allclose(share.sum(axis=1), 1.0)
+    model.save(tmp_path / "own.json")
+    assert np.array_equal(pb.load_model(tmp_path / "own.json").predict_proba(frame), share)
+    straight = pb.PriorBoostClassifier(min_bag=12).fit(X, y).predict_proba(X)
+    label = np.searchsorted(["a", "b", "c"], y)
+    at = np.arange(3000), label
+    assert np.log(share[at]).mean() > np.log(straight[at]).mean() + 0.1
+    kinds = {m.kind for m in model.members_}
+    assert (kinds == set()) if kind == "smooth" else len(model.members_) % 3 == 0
+    if kind == "auto":
+        with pytest.raises(AttributeError, match=r"auto|members|trees"):
+            _ = model.coef_

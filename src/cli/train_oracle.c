@@ -19,6 +19,13 @@ static pboost_status check_numbers(const train_arguments *a, pboost_error *err)
                  {&a->ca, "--ca", false},
                  {&a->client_cert, "--client-cert", false}};
 
+    for (size_t i = 0; i < a->token_file.n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(a->token_file.item[i], a->token_file.item[j]) == 0)
+                return pboost_fail(err, PBOOST_INVALID,
+                                   "--token-file %.200s is given for two oracles; each needs its "
+                                   "own, because FILE.head is kept beside it",
+                                   a->token_file.item[i]);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         size_t n = files[i].list->n;
         if (n != a->oracles.n && (files[i].each || n > 1))

@@ -280,14 +280,22 @@ done:
     return st;
 }
 
+/* By blocks, in which the answers stay in the cache while all columns use them. */
 static void change_moment(oneshot *o, size_t features)
 {
-    size_t n = o->bags.n_bags;
+    enum { BLOCK = 2048 };
     for (size_t j = 0; j < features; j++) {
-        double moment = pboost_glm_kernels()->dot(o->answer, o->sums + j * o->pitch, n);
-        o->change[j] = moment - o->moment[j];
-        o->moment[j] = moment;
+        o->change[j] = -o->moment[j];
+        o->moment[j] = 0.0;
     }
+    for (size_t first = 0; first < o->bags.n_bags; first += BLOCK) {
+        size_t left = o->bags.n_bags - first, n = left < BLOCK ? left : BLOCK;
+        for (size_t j = 0; j < features; j++)
+            o->moment[j] +=
+                pboost_glm_kernels()->dot(o->answer + first, o->sums + j * o->pitch + first, n);
+    }
+    for (size_t j = 0; j < features; j++)
+        o->change[j] += o->moment[j];
 }
 
 /* The targets are put in the order of the table, in which it is fastest read. */

@@ -160,6 +160,8 @@ class Rules(Group):
         self.make_group()
         self.fit(tokens=(0,), code=2)
         self.assertIn("--token-file is given 1 times for 2 oracles; give it for each, in the order of --oracle", self.said)
+        self.fit(tokens=(0, 0), code=2)
+        self.assertIn("is given for two oracles; each needs its own", self.said)
         url = self.services[0].url
         self.fit(urls=[url, url], code=2)
         self.assertIn("oracles 1 and 2 have the same address", self.said)

@@ -74,10 +74,33 @@ static pboost_status random_bags(pboost_bags *out, const slice *s, pboost_error 
     return pboost_bags_random_in(s->work, out, s->n, s->bag_size, s->seed, err);
 }
 
+/* Where every row is a bag, no order of them is better than another, and none is sought. */
+static pboost_status single_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    *out = (pboost_bags){.n_rows = s->n, .n_bags = s->n};
+    NEED(out->row = pboost_acquire(s->work, s->n, sizeof *out->row), err);
+    NEED(out->start = pboost_acquire(s->work, s->n + 1, sizeof *out->start), err);
+    for (size_t i = 0; i < s->n; i++) {
+        out->row[i] = out->start[i] = i;
+        if (!isfinite(s->score[i]))
+            FAIL(err, PBOOST_BAD_DATA, "score %zu is %g; every score must be a finite number", i,
+                 s->score[i]);
+    }
+    out->start[s->n] = s->n;
+done:
+    if (st != PBOOST_OK)
+        pboost_bags_release(s->work, out);
+    return st;
+}
+
 static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     if (s->score == NULL)
         return random_bags(out, s, err);
+    if (s->bag_size == 1)
+        return single_bags(out, s, err);
     return pboost_bags_optimal_in(s->work, out, s->score, s->n, s->bag_size, s->threads, err);
 }
 
@@ -205,6 +228,17 @@ done:
     return st;
 }
 
+/* Turns positions in the slice into rows of the table. */
+static void renumber(pboost_bags *bags, const pboost_trainer *t, const slice *s)
+{
+    if (!t->options.in_order) {
+        pboost_bags_renumber(bags, s->row);
+        return;
+    }
+    for (size_t i = 0; i < bags->n_rows; i++)
+        bags->row[i] += s->row[0];
+}
+
 /* Scores the slice with the prior, makes bags and asks. */
 static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
 {
@@ -216,7 +250,7 @@ static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
     TRY(make_bags(&bags, t, s, err));
     pboost_progress(t->options.cancel, "asking", 0.0, 0.0);
     double within = s->score != NULL ? pboost_bags_cost(&bags, s->score) : NAN;
-    pboost_bags_renumber(&bags, s->row);
+    renumber(&bags, t, s);
     TRY(pboost_cancel_check(t->options.cancel, err)); /* before labels are spent */
     TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
     t->within = within;

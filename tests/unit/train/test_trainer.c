@@ -346,6 +346,28 @@ static void an_oracle_that_fails_stops_the_training(void **state)
     table_close(&t);
 }
 
+/* Bags of single rows need no sort, which else refuses such scores. */
+static void scores_that_are_no_numbers_are_refused(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    for (size_t bag = 1; bag <= MIN_BAG; bag += MIN_BAG - 1) {
+        pboost_oracle oracle = table_open(&t, bag);
+        plain_learner p = {.t = &t};
+        pboost_learner learner = plain(&p);
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 4);
+        pboost_trainer *trainer;
+        assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+        assert_ok(pboost_trainer_step(trainer, &err), err);
+        p.level = NAN;
+        assert_fails(pboost_trainer_step(trainer, &err), PBOOST_BAD_DATA, err, "score 0 is nan");
+        assert_int_equal(t.questions, 1);
+        pboost_trainer_free(trainer);
+        table_close(&t);
+    }
+}
+
 /* Fails at every odd call with `with`, and fits at the others. */
 typedef struct {
     pboost_learner inner;
@@ -729,6 +751,7 @@ int main(void)
         cmocka_unit_test(a_prior_replaces_the_random_bags_of_round_one),
         cmocka_unit_test(a_callback_sees_each_round_and_can_stop),
         cmocka_unit_test(an_oracle_that_fails_stops_the_training),
+        cmocka_unit_test(scores_that_are_no_numbers_are_refused),
         cmocka_unit_test(answers_that_were_bought_are_fitted_after_a_failure),
         cmocka_unit_test(bags_of_an_earlier_run_are_asked_about_again),
         cmocka_unit_test(wrong_options_are_refused),
