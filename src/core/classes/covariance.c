@@ -88,6 +88,13 @@ static size_t of_model(const void *self, double *combine, size_t bag, const doub
     return n;
 }
 
+void pboost_class_meat(double *meat, double *misfit, class_fit *fit)
+{
+    meat_task task = {fit, misfit};
+    pboost_class_pass_gram(meat, NULL, &fit->pass, fit->point.parameter,
+                           (class_rows){&task, of_model}, NULL);
+}
+
 /* The one row r' W J. */
 static size_t of_residuals(const void *self, double *combine, size_t bag, const double *covariance)
 {
@@ -188,8 +195,7 @@ pboost_status pboost_class_covariance(double *covariance, class_fit *fit, pboost
     NEED(work = pboost_alloc(n * all, sizeof *work), err);
     NEED(task.misfit = pboost_alloc(m, sizeof *task.misfit), err);
     invert(inverse, &fit->lm.factor);
-    pboost_class_pass_gram(meat, NULL, &fit->pass, fit->parameter, (class_rows){&task, of_model},
-                           NULL);
+    fit->access->meat(meat, task.misfit, fit);
     for (size_t b = 0; b < m; b++)
         sum += task.misfit[b];
     memset(work, 0, n * n * sizeof *work);

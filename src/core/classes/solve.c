@@ -48,7 +48,7 @@ double pboost_class_weight(const class_fit *fit, size_t bag, double mean)
     return fit->size[bag] / fmax(mean + fit->blur[bag], LEAST_MEAN);
 }
 
-static double penalty_at(const class_fit *fit, const double *x)
+double pboost_class_penalty_at(const class_fit *fit, const double *x)
 {
     size_t width = fit->pass.width;
     double sum = 0.0;
@@ -81,12 +81,12 @@ static double loss_at(const class_fit *fit, const double *mean)
 static double attempt(void *self, const double *x)
 {
     class_fit *fit = self;
-    pboost_class_pass_run(&fit->trial, &fit->pass, x);
-    double value = loss_at(fit, fit->trial.mean) + penalty_at(fit, x);
+    fit->access->run(&fit->trial, fit, x);
+    double value = loss_at(fit, fit->trial.mean) + pboost_class_penalty_at(fit, x);
     return isfinite(value) ? value : INFINITY;
 }
 
-static void set_slopes(class_fit *fit)
+void pboost_class_set_slopes(class_fit *fit)
 {
     size_t n = fit->classes;
     for (size_t b = 0; b < fit->pass.n_bags; b++)
@@ -101,7 +101,7 @@ static void accept(void *self)
     class_moments old = fit->point;
     fit->point = fit->trial;
     fit->trial = old;
-    set_slopes(fit);
+    pboost_class_set_slopes(fit);
 }
 
 /* Rows of J times the roots of the weights. */
@@ -115,13 +115,22 @@ static size_t weigh(const void *self, double *combine, size_t bag, const double 
     return fit->size[bag] > 0.0 ? n : 0;
 }
 
-static double here(void *self, const double *x, double *gradient, double *matrix)
+static void local_run(class_moments *out, class_fit *fit, const double *parameter)
 {
-    class_fit *fit = self;
+    pboost_class_pass_run(out, &fit->pass, parameter);
+}
+
+static void local_gram(double *gram, double *vector, class_fit *fit)
+{
+    pboost_class_pass_gram(gram, vector, &fit->pass, fit->point.parameter, (class_rows){fit, weigh},
+                           fit->slope);
+}
+
+const class_access PBOOST_CLASS_LOCAL = {local_run, local_gram, pboost_class_meat};
+
+void pboost_class_penalise(double *gradient, double *matrix, const class_fit *fit, const double *x)
+{
     size_t width = fit->pass.width, n = fit->pass.n_parameters;
-    pboost_class_pass_gram(matrix, gradient, &fit->pass, x, (class_rows){fit, weigh}, fit->slope);
-    for (size_t i = 0; i < n; i++)
-        gradient[i] = -gradient[i];
     for (size_t j = 0; j < width; j++)
         for (size_t a = 1; a < fit->classes; a++)
             for (size_t b = 1; b < fit->classes; b++) {
@@ -131,10 +140,19 @@ static double here(void *self, const double *x, double *gradient, double *matrix
                 if (k <= i)
                     matrix[i * n + k] += p;
             }
-    return loss_at(fit, fit->point.mean) + penalty_at(fit, x);
 }
 
-static double rounding(const class_fit *fit)
+static double here(void *self, const double *x, double *gradient, double *matrix)
+{
+    class_fit *fit = self;
+    fit->access->gram(matrix, gradient, fit);
+    for (size_t i = 0; i < fit->pass.n_parameters; i++)
+        gradient[i] = -gradient[i];
+    pboost_class_penalise(gradient, matrix, fit, x);
+    return loss_at(fit, fit->point.mean) + pboost_class_penalty_at(fit, x);
+}
+
+double pboost_class_rounding(const class_fit *fit)
 {
     double sum = 0.0;
     for (size_t i = 0; i < fit->pass.n_bags * fit->classes; i++)
@@ -170,14 +188,14 @@ static void refresh_sizes(class_fit *fit, size_t refreshes)
         fit->blur[b] = fit->size[b] * noise;
     }
     memcpy(fit->frozen, fit->point.mean, fit->pass.n_bags * n * sizeof *fit->frozen);
-    set_slopes(fit);
+    pboost_class_set_slopes(fit);
 }
 
 /* ---- Solving --------------------------------------------------------------------------------- */
 
 static double move_to(class_fit *fit, const double *x)
 {
-    pboost_class_pass_run(&fit->point, &fit->pass, x);
+    fit->access->run(&fit->point, fit, x);
     return loss_at(fit, fit->point.mean);
 }
 
@@ -191,8 +209,7 @@ static double class_rows_in(const class_fit *fit, size_t class)
     return fmax(sum, 0.5);
 }
 
-/* The constant model. */
-static void set_start(class_fit *fit)
+void pboost_class_set_start(class_fit *fit)
 {
     double base = class_rows_in(fit, 0);
     memset(fit->start, 0, fit->pass.n_parameters * sizeof *fit->start);
@@ -204,7 +221,7 @@ static void set_start(class_fit *fit)
 static void start(class_fit *fit, const pboost_class_coef *coef)
 {
     size_t bytes = fit->pass.n_parameters * sizeof *fit->start;
-    set_start(fit);
+    pboost_class_set_start(fit);
     memcpy(fit->parameter, fit->start, bytes);
     (void)move_to(fit, fit->parameter);
     refresh_sizes(fit, 1);
@@ -220,7 +237,7 @@ static void start(class_fit *fit, const pboost_class_coef *coef)
 
 /* lambda as for a logistic model: the weights of standardised features share the variance that the
  * log odds of two classes are expected to have. */
-static void set_penalty(class_fit *fit)
+void pboost_class_set_penalty(class_fit *fit)
 {
     const pboost_fit_options *o = fit->options;
     bool event = o->estimator == PBOOST_EVENT;
@@ -239,7 +256,7 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
     const pboost_fit_options *o = fit->options;
     size_t most = o->max_iterations * STEPS_A_STEP;
 
-    set_penalty(fit);
+    pboost_class_set_penalty(fit);
     start(fit, coef);
     for (size_t refreshes = 1;; refreshes++) {
         refresh_sizes(fit, refreshes);
@@ -247,7 +264,7 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
-                                     .rounding = rounding(fit),
+                                     .rounding = pboost_class_rounding(fit),
                                      .cancel = o->cancel};
         pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->lambda == 0.0);
         TRY(pboost_cancel_check(o->cancel, err));
