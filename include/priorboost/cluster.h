@@ -195,8 +195,9 @@ pboost_status pboost_part_class_meat(double *sums, double *misfit, const pboost_
                                      int threads, pboost_error *err);
 
 /* The event-level fit, whose rows have the answers of their bags (answer: by row and class): the
- * loss, its rounding, eta as above, then matrix and vector. */
-#define PBOOST_CLASS_ROWS_SIZE(classes, n) (2 + 2 * (classes) + PBOOST_GRAM_SIZE(n))
+ * loss, half the sum of squared residuals over their variances, the rounding of these, eta as
+ * above, then matrix and vector. */
+#define PBOOST_CLASS_ROWS_SIZE(classes, n) (3 + 2 * (classes) + PBOOST_GRAM_SIZE(n))
 pboost_status pboost_part_class_rows(double *sums, const pboost_matrix *x, const double *answer,
                                      const pboost_class_point *at, int threads, pboost_error *err);
 

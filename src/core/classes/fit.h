@@ -86,6 +86,13 @@ void pboost_class_set_slopes(class_fit *fit);
 /* The rounding of the loss. */
 double pboost_class_rounding(const class_fit *fit);
 
+/* Minimises from fit->parameter, which is the point.  `freeze` freezes the sizes there and returns
+ * the rounding of the value; it is called until it changes nothing. */
+pboost_status pboost_class_minimise(class_fit *fit, pboost_fit_report *report,
+                                    const levenberg_problem *problem,
+                                    double (*freeze)(void *self, size_t refreshes),
+                                    pboost_error *err);
+
 /* Solves from coef or from the constant model, whichever explains the answers better. */
 pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
                                  const pboost_class_coef *coef, pboost_error *err);

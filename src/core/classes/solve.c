@@ -191,6 +191,12 @@ static void refresh_sizes(class_fit *fit, size_t refreshes)
     pboost_class_set_slopes(fit);
 }
 
+static double freeze_here(void *self, size_t refreshes)
+{
+    refresh_sizes(self, refreshes);
+    return pboost_class_rounding(self);
+}
+
 /* ---- Solving --------------------------------------------------------------------------------- */
 
 static double move_to(class_fit *fit, const double *x)
@@ -247,26 +253,25 @@ void pboost_class_set_penalty(class_fit *fit)
     pboost_units_penalty(fit->penalty + fit->pass.intercept, &fit->units, l2, fit->lambda);
 }
 
-pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
-                                 const pboost_class_coef *coef, pboost_error *err)
+pboost_status pboost_class_minimise(class_fit *fit, pboost_fit_report *report,
+                                    const levenberg_problem *problem,
+                                    double (*freeze)(void *self, size_t refreshes),
+                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     levenberg_report last = {0};
-    levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
     const pboost_fit_options *o = fit->options;
     size_t most = o->max_iterations * STEPS_A_STEP;
 
-    pboost_class_set_penalty(fit);
-    start(fit, coef);
     for (size_t refreshes = 1;; refreshes++) {
-        refresh_sizes(fit, refreshes);
+        double rounding = freeze(problem->self, refreshes);
         size_t left = most - report->iterations;
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
-                                     .rounding = pboost_class_rounding(fit),
+                                     .rounding = rounding,
                                      .cancel = o->cancel};
-        pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->lambda == 0.0);
+        pboost_levenberg(fit->parameter, &last, &fit->lm, problem, &options, fit->lambda == 0.0);
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR;
@@ -279,4 +284,13 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
     report->gradient_norm = last.gradient_norm;
 done:
     return st;
+}
+
+pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
+                                 const pboost_class_coef *coef, pboost_error *err)
+{
+    levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
+    pboost_class_set_penalty(fit);
+    start(fit, coef);
+    return pboost_class_minimise(fit, report, &problem, freeze_here, err);
 }

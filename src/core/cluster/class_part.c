@@ -189,11 +189,14 @@ pboost_status pboost_part_class_rows(double *sums, const pboost_matrix *x, const
     TRY(know_rows(&p.fit, answer, err));
     size_t n = p.fit.pass.n_parameters;
     memset(sums, 0, PBOOST_CLASS_ROWS_SIZE(at->classes, n) * sizeof *sums);
-    for (size_t i = 0; i < x->rows * at->classes; i++)
-        sums[0] -= p.fit.answer[i] * log(fmax(p.fit.point.mean[i], LEAST_MEAN));
-    sums[1] = pboost_class_rounding(&p.fit);
-    memcpy(sums + 2, p.fit.point.eta, 2 * at->classes * sizeof *sums);
-    double *gram = sums + 2 + 2 * at->classes;
+    for (size_t i = 0; i < x->rows * at->classes; i++) {
+        double answered = p.fit.answer[i], mean = p.fit.point.mean[i];
+        sums[0] -= answered * log(fmax(mean, LEAST_MEAN));
+        sums[1] += 0.5 * (answered - mean) * p.fit.slope[i];
+    }
+    sums[2] = pboost_class_rounding(&p.fit);
+    memcpy(sums + 3, p.fit.point.eta, 2 * at->classes * sizeof *sums);
+    double *gram = sums + 3 + 2 * at->classes;
     p.fit.access->gram(gram, gram + n * n, &p.fit);
 done:
     part_free(&p);

@@ -15,7 +15,7 @@
 #include "cluster/failure.h"
 #include "try.h"
 
-#define STEPS_A_STEP 5 /* as in classes/solve.c */
+enum { ROWS_LOSS, ROWS_RESIDUAL, ROWS_ROUNDING, ROWS_ETA };
 
 pboost_status pboost_leading_direction(double *direction, double *cross, size_t classes,
                                        pboost_error *err)
@@ -34,8 +34,9 @@ done:
 typedef struct {
     const pboost_class_parts *parts;
     class_fit *fit;
-    double *sums; /* of the last gram, or of the rows at the trial */
-    double *here; /* event: of the rows at the point */
+    double *sums;  /* of the last gram, or of the rows at the trial */
+    double *here;  /* event: of the rows at the point */
+    double offset; /* event: added to the loss */
     machine_failure failure;
 } class_machines;
 
@@ -128,13 +129,13 @@ static double rows_at(class_machines *m, const double *x)
         m->failure.status = m->parts->rows(m->parts->self, &at, m->sums, &m->failure.error);
     if (m->failure.status != PBOOST_OK)
         return INFINITY;
-    return m->sums[0];
+    return m->sums[ROWS_LOSS];
 }
 
 static double attempt(void *self, const double *x)
 {
     class_machines *m = self;
-    double value = rows_at(m, x) + pboost_class_penalty_at(m->fit, x);
+    double value = rows_at(m, x) + m->offset + pboost_class_penalty_at(m->fit, x);
     return isfinite(value) ? value : INFINITY;
 }
 
@@ -150,13 +151,22 @@ static double here(void *self, const double *x, double *gradient, double *matrix
 {
     class_machines *m = self;
     size_t n = m->fit->pass.n_parameters;
-    const double *gram = m->here + 2 + 2 * m->fit->classes;
+    const double *gram = m->here + ROWS_ETA + 2 * m->fit->classes;
 
     memcpy(matrix, gram, n * n * sizeof *matrix);
     for (size_t i = 0; i < n; i++)
         gradient[i] = -gram[n * n + i];
     pboost_class_penalise(gradient, matrix, m->fit, x);
-    return m->here[0] + pboost_class_penalty_at(m->fit, x);
+    return m->here[ROWS_LOSS] + m->offset + pboost_class_penalty_at(m->fit, x);
+}
+
+/* The value is that of classes/solve.c, so that the same tolerance stops at the same step. */
+static double freeze_here(void *self, size_t refreshes)
+{
+    class_machines *m = self;
+    (void)refreshes;
+    m->offset = m->here[ROWS_RESIDUAL] - m->here[ROWS_LOSS];
+    return m->here[ROWS_ROUNDING];
 }
 
 /* The constant model or, where that explains the answers better, coef. */
@@ -184,24 +194,14 @@ static pboost_status fit_rows(class_machines *m, pboost_fit_report *report, doub
     pboost_status st = PBOOST_OK;
     class_fit *fit = m->fit;
     const pboost_fit_options *o = fit->options;
-    levenberg_report last = {0};
     levenberg_problem problem = {fit->pass.n_parameters, m, attempt, accept, here};
     size_t weights = pboost_class_weights(fit->classes, fit->pass.cols);
 
     pboost_class_set_penalty(fit);
     start_rows(m, coef);
     TRY(pboost_cancel_check(o->cancel, err));
-    levenberg_options options = {.max_steps = o->max_iterations * STEPS_A_STEP,
-                                 .tolerance = o->tolerance,
-                                 .rounding = m->here[1],
-                                 .cancel = o->cancel};
-    pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->lambda == 0.0);
-    TRY(pboost_cancel_check(o->cancel, err));
-    report->iterations = last.steps;
-    report->converged = last.converged || last.stuck;
-    report->objective = last.value;
-    report->gradient_norm = last.gradient_norm;
-    memcpy(fit->point.eta, m->here + 2, 2 * fit->classes * sizeof *fit->point.eta);
+    TRY(pboost_class_minimise(fit, report, &problem, freeze_here, err));
+    memcpy(fit->point.eta, m->here + ROWS_ETA, 2 * fit->classes * sizeof *fit->point.eta);
     pboost_class_fill_report(report, fit);
     for (size_t i = 0; covariance != NULL && i < weights * weights; i++)
         covariance[i] = (double)NAN;
