@@ -698,6 +698,24 @@ MUTANTS = {
             ("an oracle of several numbers is asked for means", "(kind,))", "(kind, 'classes'))"),
         ],
     },
+    "spark/test_spark_sparse.py -k wrong_rows": {
+        "spark/wide.py": [
+            (
+                "rows of other widths",
+                "np.where(dense, many, size) != d",
+                "np.zeros(len(many), bool)",
+            ),
+            (
+                "a feature that is infinite",
+                'refuse(bad, "has a feature that is not a finite number")',
+                "bad[:] = False",
+            ),
+            ("an index that is too large", "(column >= 0) & (column < d)", "column >= 0"),
+            ("an index twice", "np.diff(column) > 0", "np.diff(column) >= 0"),
+            ("a null vector", "if vectors.null_count > 0:"),
+            ("a label that is null", "if not np.isfinite(rows.answer).all():"),
+        ],
+    },
     "spark/test_spark_input.py -k 'blocks or its_bag or they_are or same_key'": {
         "spark/flow.py": [
             ("an id of two rows", "            if n > 1:\n", "            if False:\n"),
