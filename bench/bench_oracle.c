@@ -139,6 +139,14 @@ static pid_t serve(char *url, size_t size, const char *program, const char *stor
     return pid;
 }
 
+static double processor_seconds(pid_t pid)
+{
+    clockid_t theirs;
+    if (clock_getcpuclockid(pid, &theirs) != 0)
+        exit(1);
+    return clock_of(theirs);
+}
+
 static long peak_mib(pid_t pid)
 {
     char path[64], line[200];
@@ -184,7 +192,10 @@ static void make_store(char secret[PBOOST_TOKEN_TEXT], const char *store, size_t
     in.n = labels;
     in.id = id;
     in.label = label;
+    double began = now(), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     require(pboost_ledger_import(&report, ledger, &in, &err), &err);
+    printf("{\"import_seconds\": %.1f, \"import_processor_seconds\": %.1f, ", now() - began,
+           clock_of(CLOCK_PROCESS_CPUTIME_ID) - used);
     options.name = "bench";
     require(pboost_token_create(secret, ledger, &options, &err), &err);
     pboost_ledger_close(ledger);
@@ -213,7 +224,6 @@ static size_t coprime_step(size_t n)
 static void ask_round(const pboost_oracle *oracle, pid_t service, size_t rows, size_t labels,
                       size_t round)
 {
-    clockid_t theirs;
     pboost_error err = {0};
     pboost_bags bags = {rows, rows / BAG, need(rows, sizeof(size_t)),
                         need(rows / BAG + 1, sizeof(size_t))};
@@ -224,14 +234,13 @@ static void ask_round(const pboost_oracle *oracle, pid_t service, size_t rows, s
         bags.row[i] = (round * rows + i) * step % labels;
     for (size_t b = 0; b <= bags.n_bags; b++)
         bags.start[b] = b * BAG;
-    if (clock_getcpuclockid(service, &theirs) != 0)
-        exit(1);
-    double began = now(), own = clock_of(CLOCK_PROCESS_CPUTIME_ID), other = clock_of(theirs);
+    double began = now(), own = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    double other = processor_seconds(service);
     require(oracle->ask(oracle->self, round, &bags, answer, &err), &err);
     printf("%s{\"seconds\": %.3f, \"learner_processor_seconds\": %.3f, "
            "\"service_processor_seconds\": %.3f}",
            round > 0 ? ", " : "", now() - began, clock_of(CLOCK_PROCESS_CPUTIME_ID) - own,
-           clock_of(theirs) - other);
+           processor_seconds(service) - other);
     pboost_bags_free(&bags);
     free(answer);
 }
@@ -316,10 +325,11 @@ static void bench(const char *program, const char *store, size_t rows, size_t la
     make_certificate();
     double began = now();
     pid_t pid = serve(url, sizeof url, program, store);
-    printf("{\"rows\": %zu, \"bag\": %d, \"labels\": %zu, \"store\": \"%.6s\", "
-           "\"start_seconds\": %.3f, \"rounds\": [",
+    printf("\"import_peak_mib\": %ld, ", peak_mib(getpid()));
+    printf("\"rows\": %zu, \"bag\": %d, \"labels\": %zu, \"store\": \"%.6s\", "
+           "\"start_seconds\": %.3f, \"start_processor_seconds\": %.3f, \"rounds\": [",
            rows, (int)BAG, labels, strncmp(store, "postgres", 8) == 0 ? "postgr" : "sqlite",
-           now() - began);
+           now() - began, processor_seconds(pid));
     http_options http = {.token = secret, .ca = "cert.pem", .patience = 5};
     const pboost_remote_options options = {.http = http};
     require(pboost_remote_open(&remote, url, &options, &err), &err);

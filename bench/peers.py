@@ -4,7 +4,8 @@
 
 Results must agree before they are timed: a disagreement ends the run.  Rows go to
 bench/results.json as they come; docs/benchmarks.md and its plots are made from that file, and
---report makes them again without running anything.
+--report makes them again without running anything.  Sections of the page for which that file has no
+rows stay as they are.
 """
 
 import argparse

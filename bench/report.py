@@ -494,9 +494,47 @@ def trees_section(rows):
                          f"{auto['ratio']:.1f}")])
 
 
+# ---- The page -------------------------------------------------------------------------------
+
+# (function, the parts of peers.py whose rows it needs, how the titles of its sections begin)
+SECTIONS = [
+    (verdicts, {"bags", "fits", "losses", "paper"}, ("Targets",)),
+    (bags_section, {"bags"}, ("Optimal bags",)),
+    (fits_section, {"fits", "losses"}, ("Fits", "Log loss of many models")),
+    (growth_section, {"bags", "fits", "growth"}, ("Growth",)),
+    (threads_section, {"threads"}, ("Threads",)),
+    (limits_section, {"limits"}, ("Limits",)),
+    (sparse_section, {"sparse"}, ("Sparse rows",)),
+    (trees_section, {"trees"}, ("Boosted trees",)),
+    (paper_section, {"paper"}, ("One run of the paper",)),
+]
+
+
+def split(page):
+    """The head of a page, and its sections as (title, text)."""
+    first, *others = page.split("\n## ")
+    return first, [(text.partition("\n")[0], "## " + text.rstrip() + "\n") for text in others]
+
+
+def later_head(first, results, parts):
+    """The head of an earlier run's page, with what was measured again, and where."""
+    m = results["machine"]
+    versions = ", ".join(f"{n} {v}" for n, v in m["versions"].items())
+    mark = f"Measured again ({', '.join(sorted(parts))}):"
+    kept = "\n".join(line for line in first.split("\n") if not line.startswith(mark)).rstrip()
+    return [kept, "", f"{mark} {m['processor']}, {m['cores']} cores; {versions}.", ""]
+
+
 def write(results, docs):
-    rows = results["rows"]
-    page = [*head(results), *verdicts(rows), *bags_section(rows), *fits_section(rows),
-            *growth_section(rows, docs), *threads_section(rows), *limits_section(rows), *sparse_section(rows),
-            *trees_section(rows), *paper_section(rows)]
-    (docs / "benchmarks.md").write_text("\n".join(page).rstrip() + "\n")
+    """The page; a section for which rows are missing stays as it was."""
+    path, rows = docs / "benchmarks.md", results["rows"]
+    parts = {r["part"] for r in rows}
+    first, old = split(path.read_text()) if path.exists() else (None, [])
+    whole = all(needs <= parts for _, needs, _ in SECTIONS)
+    page = head(results) if whole or first is None else later_head(first, results, parts)
+    for section, needs, titles in SECTIONS:
+        if needs <= parts:
+            page += section(rows, docs) if section is growth_section else section(rows)
+        else:
+            page += [text for title, text in old if title.startswith(titles)]
+    path.write_text("\n".join(page).rstrip() + "\n")

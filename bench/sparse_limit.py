@@ -1,25 +1,34 @@
-"""How much any n/k answers could carry about a wide model: an upper bound, for bench/sparse.py limit.
+"""How much bags of at least k rows could carry about a wide model, for bench/sparse.py limit.
 
-The model is made linear at the mean label: eta = x theta, theta normal with variance 1/lambda, and a label
-tells of eta with information w = p (1 - p).  The mean of a bag of k rows, times sqrt(k), is a
-measurement u'y with |u| = 1 and the noise of one label; those of different bags are orthogonal.  Of
-all sets of m orthonormal measurements the leading m eigenvectors of X X' tell most about the rows, so
-no bags can do better than they.  The gain is the variance of eta on other rows that is explained.
+The model is made linear at the mean label: eta = x theta, theta normal with variance 1/l2, and a label
+tells of eta with information w = p (1 - p).  Bags are a matrix P: P_ij = 1/|b| if rows i and j are in
+the same bag b, otherwise 0.  Their means have the information matrix A(P) = w X'P X + l2, and what is
+left unknown of eta on other rows is V(P) = tr(S A(P)^-1), S the second moments of those rows.
+
+V is convex in P, because the inverse of a matrix is.  So its tangent at any P0 is a lower bound:
+
+    V(P) >= V(P0) + tr(Q P0) - tr(Q P),   Q = w X A(P0)^-1 S A(P0)^-1 X'.
+
+Every row of P adds up to 1 and has no entry above 1/k.  So tr(Q P) is at most the sum over the rows
+of the mean of the k largest entries of their row of Q: no row has better companions than its k best.
+P0 = share x I, for which tr(Q P0) = V(P0) - l2 tr(S A(P0)^-2).  Each share gives a bound, and the
+largest one is taken.  Rows of Q are a sample; traces are estimated with vectors of random signs.
 """
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
+import wide
 
-BLOCK = 128  # columns at a time
-ITERATIONS = 4
-PROBES = 8
+SHARES = (0.25, 0.375, 0.5)
+SAMPLE = 256  # rows of Q
+PROBES = 64
+STEPS = 12  # of the variances of fields
 
 
 class Centred:
     """Columns of a sparse matrix minus the means of x, never formed."""
 
     def __init__(self, x, mean):
-        self.x, self.turned, self.mean = x, x.T.tocsr(), mean.astype(x.dtype)
+        self.x, self.turned, self.mean = x, x.T.tocsr(), mean
 
     def times(self, v):
         return self.x @ v - self.mean @ v
@@ -28,52 +37,87 @@ class Centred:
         return self.turned @ u - np.multiply.outer(self.mean, u.sum(axis=0))
 
 
-def gain_of_all(x, test, w, l2, seed=0):
-    """The mean of x_t (1/l2 - A^-1) x_t' over the rows of test; A = w X'X + l2."""
-    rng = np.random.default_rng(seed)
-    d = x.x.shape[1]
-    matrix = LinearOperator((d, d), matvec=lambda v: w * x.turn(x.times(v)) + l2 * v)
-    total = 0.0
-    for _ in range(PROBES):
-        v = test.turn(rng.choice([-1.0, 1.0], test.x.shape[0]))
-        total += v @ v / l2 - v @ cg(matrix, v, rtol=1e-3, maxiter=1000)[0]
-    return total / PROBES / test.x.shape[0]
+def solve(matrix, b, tolerance=2e-3):
+    """Conjugate gradients for all columns of b at once."""
+    x, r, d = np.zeros_like(b), b.copy(), b.copy()
+    size = first = np.sum(r * r, axis=0)
+    while np.any(size > tolerance**2 * first):
+        image = matrix(d)
+        step = size / np.sum(d * image, axis=0)
+        x += step * d
+        r -= step * image
+        before, size = size, np.sum(r * r, axis=0)
+        d = r + (size / before) * d
+    return x
 
 
-def leading(x, m, seed=0):
-    """The leading m eigenvectors of X X' (subspace iteration) and their eigenvalues."""
-    rng = np.random.default_rng(seed)
-    q = rng.standard_normal((x.x.shape[0], m + m // 10)).astype(x.x.dtype)
-    for _ in range(ITERATIONS):
-        q = np.linalg.qr(q)[0]
-        image = np.empty_like(q)
-        for j in range(0, q.shape[1], BLOCK):
-            image[:, j : j + BLOCK] = x.times(x.turn(q[:, j : j + BLOCK]))
-        small, q = q.T @ image, image
-    # image = X X' q of the last orthonormal q: its eigenvectors by Rayleigh and Ritz
-    values, vectors = np.linalg.eigh(0.5 * (small + small.T))
-    keep = np.argsort(values)[::-1][:m]
-    return (image @ vectors[:, keep]) / values[keep], values[keep]
+def field_variances(x, y, field, start):
+    """The variances of the weights of each field, by EM on all labels; the posterior's own diagonal."""
+    count = np.bincount(field)
+    variance = np.full(len(count), start)
+    information = y.mean() * (1.0 - y.mean()) * np.asarray(x.sum(axis=0)).ravel()
+    for _ in range(STEPS):
+        scale = variance[field]
+        fit = wide.fit_options(wide.EVENT, 1.0, 1, 1e-5)
+        theta = wide.event_fit(scaled(x, np.sqrt(scale)), y, fit).theta
+        square = theta**2 + 1.0 / (1.0 + information * scale)
+        variance = variance * np.bincount(field, square) / np.maximum(count, 1)
+    return variance
 
 
-def gain_of_leading(x, test, m, w, l2):
-    vectors, values = leading(x, m)
-    total = 0.0
-    for j in range(0, m, BLOCK):
-        part = slice(j, j + BLOCK)
-        along = test.times(x.turn(vectors[:, part])) / l2
-        total += np.sum(along.astype(float) ** 2 / (values[part] / l2 + 1.0 / w))
-    return total / test.x.shape[0]
+def scaled(x, factor):
+    out = x.copy()
+    out.data = out.data * factor.astype(x.dtype)[out.indices]
+    return out
 
 
-def limit(x, y, test, bag, spread):
-    """The least part of the way to the constant model that n/k answers of any kind can leave."""
+def left_at_least(rows, others, probes, share, w, l2, bag, rng):
+    """The tangent's bound of V(P) at P0 = share x I, and its standard error by the sample of rows."""
+    n, m = rows.x.shape[0], others.x.shape[0]
+
+    def matrix(v):
+        return (w * share) * rows.turn(rows.times(v)) + l2 * v
+
+    def companions(u):  # Q u
+        seen = others.times(solve(matrix, rows.turn(u)))
+        return w * rows.times(solve(matrix, others.turn(seen) / m))
+
+    z = solve(matrix, probes)
+    tangent = 2.0 * np.mean(np.sum(probes * z, axis=0)) - l2 * np.mean(np.sum(z * z, axis=0))
+    sample = np.zeros((n, min(SAMPLE, n)), rows.x.dtype)
+    sample[rng.choice(n, sample.shape[1], replace=False), np.arange(sample.shape[1])] = 1.0
+    best = -np.partition(-companions(sample), bag - 1, axis=0)[:bag].mean(axis=0)
+    return tangent - n * best.mean(), n * best.std() / np.sqrt(len(best))
+
+
+def limit(x, y, test, bag, spread, field=None, seed=0):
+    """The least part of the way to the constant model that bags can leave.
+
+    Without field all weights have the same variance, such that eta varies by spread; with the field of
+    each column, a field has a variance, from all labels.
+    """
     used = np.unique(x.indices)
     x, test = (t[:, used].astype(np.float32) for t in (x, test))
+    l2 = (x.multiply(x).sum() / x.shape[0] - np.sum(np.square(x.mean(axis=0)))) / spread
+    if field is not None:
+        root = np.sqrt(field_variances(x, y, field[used], 1.0 / l2)[field[used]])
+        x, test, l2 = scaled(x, root), scaled(test, root), 1.0
+    w, l2 = np.float32(y.mean() * (1.0 - y.mean())), np.float32(l2)
     mean = np.asarray(x.mean(axis=0)).ravel()
-    l2 = (x.multiply(x).sum() / x.shape[0] - mean @ mean) / spread
-    w = y.mean() * (1.0 - y.mean())
     rows, others = Centred(x, mean), Centred(test, mean)
-    whole = gain_of_all(rows, others, w, l2)
-    best = gain_of_leading(rows, others, x.shape[0] // bag, w, l2)
-    return {"l2": float(l2), "least way to constant": round(float(1.0 - best / whole), 3)}
+    rng = np.random.default_rng(seed)
+    signs = rng.choice([-1.0, 1.0], (test.shape[0], PROBES)).astype(np.float32)
+    probes = others.turn(signs) / np.float32(np.sqrt(test.shape[0]))
+    all_labels = solve(lambda v: w * rows.turn(rows.times(v)) + l2 * v, probes)
+    nothing, everything = (np.mean(np.sum(probes * z, axis=0)) for z in (probes / l2, all_labels))
+    found = []
+    for share in SHARES:
+        left, error = left_at_least(rows, others, probes, np.float32(share), w, l2, bag, rng)
+        way = (left - everything) / (nothing - everything)
+        found.append((way, error / (nothing - everything), share))
+    way, error, share = max(found)
+    return {
+        "least way to constant": round(float(way), 3),
+        "standard error": round(float(error), 4),
+        "share": share,
+    }

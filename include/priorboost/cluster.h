@@ -194,15 +194,20 @@ pboost_status pboost_part_class_meat(double *sums, double *misfit, const pboost_
                                      const pboost_class_point *at, const pboost_class_bags *known,
                                      int threads, pboost_error *err);
 
+/* The sum of s s' (n x n, lower triangle), where s is what a bag adds to that vector: ridge and
+ * sandwich are made of it. */
+pboost_status pboost_part_class_scores(double *sums, const pboost_part_bags *bags,
+                                       const pboost_class_point *at, const pboost_class_bags *known,
+                                       int threads, pboost_error *err);
+
 /* The event-level fit, whose rows have the answers of their bags (answer: by row and class): the
- * loss, half the sum of squared residuals over their variances, the rounding of these, eta as
- * above, then matrix and vector. */
-#define PBOOST_CLASS_ROWS_SIZE(classes, n) (3 + 2 * (classes) + PBOOST_GRAM_SIZE(n))
+ * loss, its rounding, eta as above, then matrix and vector. */
+#define PBOOST_CLASS_ROWS_SIZE(classes, n) (2 + 2 * (classes) + PBOOST_GRAM_SIZE(n))
 pboost_status pboost_part_class_rows(double *sums, const pboost_matrix *x, const double *answer,
                                      const pboost_class_point *at, int threads, pboost_error *err);
 
-/* These over all parts; `rows` is for the event estimator, moments, gram and meat are for
- * aggregate.  After a call that fails there is no other. */
+/* These over all parts; `rows` is for the event estimator, moments, gram, meat and scores
+ * are for aggregate.  After a call that fails there is no other. */
 typedef struct pboost_class_parts {
     void *self;
     const double *base; /* as in pboost_bag_parts */
@@ -213,12 +218,15 @@ typedef struct pboost_class_parts {
                           double *sums, pboost_error *err);
     pboost_status (*meat)(void *self, const pboost_class_point *at, const pboost_class_bags *known,
                           double *sums, double *misfit, pboost_error *err);
+    pboost_status (*scores)(void *self, const pboost_class_point *at,
+                            const pboost_class_bags *known, double *sums, pboost_error *err);
     pboost_status (*rows)(void *self, const pboost_class_point *at, double *sums,
                           pboost_error *err);
 } pboost_class_parts;
 
 /* pboost_classes_fit over parts.  Bag b has start[b+1] - start[b] rows and `classes` numbers of
- * answer and noise.  No sandwich; after the event estimator worse_than_constant is not known. */
+ * answer and noise.  After the event estimator worse_than_constant is not
+ * known. */
 pboost_status pboost_class_parts_fit(pboost_class_coef *coef, pboost_fit_report *report,
                                      double *covariance, const pboost_class_parts *parts,
                                      size_t n_bags, const size_t *start, const double *answer,

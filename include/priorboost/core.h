@@ -434,12 +434,17 @@ typedef struct pboost_trainer_options {
     const pboost_cancel *cancel;
     size_t
         width; /* numbers in an answer that the learner can fit; an oracle of others is refused */
+    /* Rows of different parts share no bag: each oracle of several has the labels of one part. A
+     * part with too few rows for every round has rows in the last rounds only, and bags of fewer
+     * than bag_size rows, but of min_bag, where its rows of a round are fewer. */
+    const uint32_t *part; /* by row, from 0; NULL: there is one part */
+    size_t parts;         /* how many; 0: one */
 } pboost_trainer_options;
 
 #define PBOOST_TRAINER_OPTIONS_INIT                                                                \
     {                                                                                              \
         sizeof(pboost_trainer_options), PBOOST_PRIORBOOST, PBOOST_BAGS_PRIOR, PBOOST_EQUAL, 1, 0,  \
-            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL, NULL, 1                      \
+            NULL, 0, NULL, false, 0, NULL, PBOOST_LINEAR, NULL, NULL, NULL, 1, NULL, 0             \
     }
 
 /* The default number of rounds for n rows, d features, bags of k: the largest power of two <= 16

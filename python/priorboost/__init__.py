@@ -15,6 +15,7 @@ from ._library import version as _version
 if TYPE_CHECKING:
     from .bags import Bags, Risk, feature_bags, optimal_bags, random_bags, risk
     from .errors import OracleError, PrivacyError
+    from .group import RemoteOracles
     from .lists import arrow_rows
     from .members import Forest, Member
     from .meta import PriorBoost
@@ -52,6 +53,7 @@ __all__ = [
     "PriorBoostRegressor",
     "PrivacyError",
     "RemoteOracle",
+    "RemoteOracles",
     "Risk",
     "arrow_rows",
     "bag_loss",
@@ -83,6 +85,7 @@ _NAMES = {
     "oracle": ("InMemoryOracle", "Oracle"),
     "planner": ("Plan", "PlanCost", "PlanPoint", "plan", "plan_costs"),
     "plots": ("plot_calibration", "plot_coefficients", "plot_plan"),
+    "group": ("RemoteOracles",),
     "remote": ("RemoteOracle",),
     "several": ("PriorBoostMultiOutput",),
     "sklearn": ("PriorBoostClassifier", "PriorBoostPoissonRegressor", "PriorBoostRegressor"),

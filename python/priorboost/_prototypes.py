@@ -41,7 +41,6 @@ from ._structures import (
     Parts,
     Plan,
     PlanOptions,
-    PlanPoint,
     Rational,
     Risk,
     Rules,
@@ -232,7 +231,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "trainer_history": (c_void_p, [c_void_p]),
     "plan_make": (None, [POINTER(Plan), POINTER(Features), POINTER(PlanOptions), _E]),
     "plan_free": (c_void_p, [POINTER(Plan)]),
-    "plan_tree_bag_size": (c_size_t, [POINTER(PlanPoint), c_size_t]),
+    "plan_tree_bag_size": (c_size_t, [POINTER(Plan), c_size_t, c_size_t]),
     "choice_make": (
         None,
         [POINTER(Choice), POINTER(Features), c_void_p, POINTER(PlanOptions), _E],
@@ -341,9 +340,30 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
             _E,
         ],
     ),
-    "classes_predict_trees": (
+    "classes_fit_mixture": (
         None,
-        [c_void_p, POINTER(Mixture), POINTER(Columns), c_void_p, c_size_t, c_int, _E],
+        [
+            POINTER(Mixture),
+            POINTER(MixtureReport),
+            POINTER(Features),
+            POINTER(Columns),
+            c_void_p,
+            c_size_t,
+            POINTER(MixtureOptions),
+            _E,
+        ],
+    ),
+    "classes_predict_mixture": (
+        None,
+        [
+            c_void_p,
+            POINTER(Mixture),
+            c_size_t,
+            POINTER(Samples),
+            POINTER(Columns),
+            c_int,
+            _E,
+        ],
     ),
     "classes_warnings": (
         c_size_t,
@@ -442,6 +462,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "part_class_meat": (
         None,
         [c_void_p, c_void_p, POINTER(PartBags), POINTER(ClassPoint), POINTER(ClassBags), c_int, _E],
+    ),
+    "part_class_scores": (
+        None,
+        [c_void_p, POINTER(PartBags), POINTER(ClassPoint), POINTER(ClassBags), c_int, _E],
     ),
     "part_class_rows": (
         None,

@@ -276,6 +276,8 @@ class TrainerOptions(Structure):
         ("user", c_void_p),
         ("cancel", c_void_p),
         ("width", c_size_t),
+        ("part", c_void_p),
+        ("parts", c_size_t),
     ]
 
 
@@ -534,6 +536,7 @@ class ClassParts(Structure):
         ("moments", ClassMomentsFunction),
         ("gram", ClassGramFunction),
         ("meat", ClassMeatFunction),
+        ("scores", ClassGramFunction),
         ("rows", ClassRowsFunction),
     ]
 

@@ -4,6 +4,9 @@
     rows         which rows the run uses, in their order
     ask-R        the bags of round R, cut into questions; written before any is sent
     answer-R-P   the reply to question P of round R
+    parts        of several oracles: the number of the one that has each row; their questions and
+                 answers are in folders oracle-1, oracle-2, ...
+    round-R      of several oracles: the bags of round R are in all of these folders
 
 Every file appears whole or not at all and is on the disk before the next step.  The folder is one
 run's: another table and other parameters are refused.  The names are those of the command line's
@@ -91,7 +94,7 @@ class Checkpoint:
             )
         return kept is not None
 
-    def begin(self, ids: list[str], run: dict[str, Any]) -> None:
+    def begin(self, ids: list[str], run: dict[str, Any], parts: list[int] | None = None) -> None:
         """Write which run this is and the rows that it uses, unless an earlier start has."""
         if self._is_of(run):
             return
@@ -101,7 +104,24 @@ class Checkpoint:
         except FileExistsError:
             pass
         self._write("rows", ids)
+        if parts is not None:
+            self._write("parts", parts)
         self._write("run", run)  # last: a folder without it is not begun
+
+    # ---- Several oracles ----
+
+    def parts(self) -> list[int] | None:
+        """Return the numbers of the oracles of the rows, if the run was begun."""
+        parts: list[int] | None = self._read("parts") if self._read("run") is not None else None
+        return parts
+
+    def is_begun(self, round: int) -> bool:
+        """Return whether the bags of a round are in the folders of all oracles."""
+        return self._read(f"round-{round:06d}") is not None
+
+    def mark_begun(self, round: int) -> None:
+        """Write that they are, before the first is sent."""
+        self._write(f"round-{round:06d}", True)
 
     # ---- Questions and answers ----
 

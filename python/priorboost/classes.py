@@ -14,14 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from . import _library
 from ._library import _check, address, copy_array, lib, matrix
 from .data import Array
-from .members import fit_class_trees, forest_options
+from .members import fit_class_trees, fit_mixture, forest_options
 from .options import choice, name_of, seed_of, threads_of
 from .planner import Automatic
 from .records import describe
 from .relay import Relay
 from .training import Progress, Settings, Table, Trainer
 
-CLASS_MODELS = ("glm", "trees")
+CLASS_MODELS = ("glm", "smooth", "trees", "auto")
 # Parameters that only labels of two classes have, and their defaults.
 _OF_TWO = {
     "round_answers": False,
@@ -79,12 +79,11 @@ def require_several(estimator: Any) -> None:
         value = getattr(estimator, name)
         if not (value is default or value == default):
             raise ValueError(f"{name}={value!r} is for two classes, not for more")
-    if estimator.model not in CLASS_MODELS:
+    if estimator.model in ("trees", "auto") and estimator.class_weight is not None:
         raise ValueError(
-            f"model={estimator.model!r} is for two classes; model='glm' or 'trees' has more"
+            "class_weight of several classes is for model='glm' or 'smooth', "
+            f"not for {estimator.model!r}"
         )
-    if estimator.model == "trees" and estimator.class_weight is not None:
-        raise ValueError("class_weight of several classes is for model='glm', not for 'trees'")
     if estimator.estimator not in (None, "aggregate", "event"):
         raise ValueError(
             f"estimator={estimator.estimator!r} is for two classes; it must be 'aggregate' or "
@@ -118,7 +117,7 @@ def _plan(
     asked.prior_score = None
     fitted = _library.FitOptions.from_buffer_copy(fit)
     fitted.family = _library.LOGISTIC
-    Automatic(table.X, None, one, fitted, asked, fixed, relay, False)
+    Automatic(table.straight, None, one, fitted, asked, fixed, relay, False)
     settings.bag_size = asked.bag_size
 
 
@@ -136,8 +135,8 @@ def train_classes(
     with relay:
         if method == "auto":
             _plan(estimator, table, rules, fit, settings, relay)
-        settings.default_rounds(*table.X.shape, rules.min_bag)
-        described = matrix(table.X)
+        settings.default_rounds(*table.straight.shape, rules.min_bag)
+        described = matrix(table.straight)
         settings.x, settings.family = ctypes.addressof(described), _library.LINEAR
         settings.width = rules.width
         fit.cancel = ctypes.addressof(relay.cancel)
@@ -152,14 +151,30 @@ def train_classes(
 def _grow(
     estimator: Any, result: ClassResult, table: Table, answers: Any, n: int, relay: Relay
 ) -> None:
-    """Fit trees to all answers, where the model is trees."""
+    """Fit trees, or a mixture, to all answers, where the model is one."""
     if table.sources is None:
         return
     how = forest_options(_library.LOGISTIC, threads_of(estimator.n_jobs))
     how.seed = seed_of(estimator.random_state)[1]
     how.cancel = ctypes.addressof(relay.cancel)
+    if estimator.model == "auto":
+        fit = estimator._fit_options("logistic", "aggregate", False, how.seed, how.threads)
+        table.bend(fit)
+        fit.curve_freedom, fit.cancel = None, how.cancel
+        whole = table.lend(), table.sources, answers, fit, how, relay.check
+        result.members = tuple(fit_mixture(*whole, lib.classes_fit_mixture))
+        return
     asked = table.sources, table.X.shape[1], n, answers, how, table.weight, relay.check
     result.members = tuple(fit_class_trees(*asked))
+
+
+def _bend(estimator: Any, table: Table, fit: _library.FitOptions) -> _library.Features:
+    """Return what the model of the rounds is fitted to: with curves if the model is smooth."""
+    if estimator.model != "smooth":
+        return _library.features(table.straight, table.weight, table.offset)
+    table.bend(fit)
+    fit.curve_freedom = None
+    return table.lend()
 
 
 def _run(
@@ -171,7 +186,7 @@ def _run(
     relay: Relay,
 ) -> ClassResult:
     recall = getattr(interface, "recall", lambda _: None)
-    model, features = ctypes.c_void_p(), table.lend()
+    model, features = ctypes.c_void_p(), _bend(estimator, table, fit)
     relay.check(lib.classes_create, model, features, interface.rules.width, fit)
     try:
         learner = lib.classes_learner(model)
@@ -196,15 +211,16 @@ def fit_given_classes(
 ) -> ClassResult:
     """Fit given answers, which have a proportion for each class."""
     require_several(estimator)
-    theta = np.zeros((n_classes, table.X.shape[1] + 1))
+    features = _bend(estimator, table, fit)
+    theta = np.zeros((n_classes, features.x.cols + 1))
     report, covariance = _library.FitReport(), None
     if fit.estimator == _library.AGGREGATE:
-        n = lib.class_weights(n_classes, table.X.shape[1])
+        n = lib.class_weights(n_classes, features.x.cols)
         covariance = np.empty((n, n))
     with Relay() as relay:
         fit.cancel = ctypes.addressof(relay.cancel)
         to = _lend_coef(theta), report, address(covariance)
-        relay.check(lib.classes_fit, *to, table.lend(), log, 0, fit)
+        relay.check(lib.classes_fit, *to, features, log, 0, fit)
         history = np.zeros(1, dtype=_library.ROUND)
         result = ClassResult(theta, covariance, report, history, True)
         _grow(estimator, result, table, log, n_classes, relay)

@@ -29,6 +29,7 @@ from .fit_warnings import warn_of_fit, warn_of_plan, warn_of_seed, warn_of_trees
 from .fitted import FittedGLM, columns_of
 from .formula import Design, left_side
 from .given import GivenAnswers, group_rows, match_answers
+from .group import RemoteOracles
 from .members import Sources, fit_mixture, fit_trees, forest_options
 from .models import prior_scores
 from .options import FAMILIES, choice, count_of, seed_of, threads_of
@@ -107,7 +108,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         X: Any,
         y: Any = None,
         *,
-        oracle: Oracle | RemoteOracle | None = None,
+        oracle: Oracle | RemoteOracle | RemoteOracles | None = None,
         ids: Any = None,
         weight: Any = None,
         sample_weight: Any = None,
@@ -135,7 +136,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             The labels, if they are here: an oracle in memory keeps them, answers only for bags of
             at least ``min_bag`` rows, and uses each label once.
         oracle : Oracle, optional
-            The oracle that has the labels: a `RemoteOracle`, or one of your own.
+            The oracle that has the labels: a `RemoteOracle`, several as `RemoteOracles`, or one of
+            your own.
         ids : array-like of shape (n_rows,), optional
             What names each row (texts or integers): makes the run independent of the order of rows;
             a `RemoteOracle` knows rows by it.
@@ -372,7 +374,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         record = describe(rules, settings, has_seed, has_seed)
         return Recipe(how, settings.rounds, fit.estimator, record)
 
-    def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle) -> GLMResult:
+    def _fit_asking(self, table: Table, oracle: Oracle | RemoteOracle | RemoteOracles) -> GLMResult:
         """Learn from the answers of an oracle."""
         relay = Relay()
         seed = seed_of(self.random_state)[1]

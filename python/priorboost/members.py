@@ -263,12 +263,15 @@ def fit_class_trees(
         lib.mixture_free(mixture)
 
 
-def predict_class_trees(sources: Sources, members: list[Member], threads: int) -> Array:
-    """Return the probability of every class for every row."""
-    columns, mixture = sources.lend(), lend_members(members)
-    out = np.empty((columns.rows, len(members)))
-    how = mixture, columns, None, columns.rows, threads
-    _check(lib.classes_predict_trees, address(out), *how)
+def predict_class_members(
+    X: Array, sources: Sources, members: list[Member], n_classes: int, threads: int
+) -> Array:
+    """Return the probability of every class for every row; X are the encoded columns."""
+    columns, mixture, x = sources.lend(), lend_members(members), _library.matrix(X)
+    samples = _library.Samples(ctypes.addressof(x), None, X.shape[0], None, None, None)
+    out = np.empty((X.shape[0], n_classes))
+    how = mixture, n_classes, samples, columns, threads
+    _check(lib.classes_predict_mixture, address(out), *how)
     return out
 
 
@@ -279,12 +282,13 @@ def fit_mixture(
     fit: _library.FitOptions,
     trees: _library.ForestOptions,
     check: Any,
+    call: Any = None,
 ) -> list[Member]:
     """Fit all kinds of members to the answers of all bags, weighed by bags left out."""
     mixture, report = _library.Mixture(), _library.MixtureReport()
     size = ctypes.sizeof(_library.MixtureOptions)
     how = _library.MixtureOptions(size, (1 << len(_KINDS)) - 1, fit, trees)
-    check(lib.mixture_fit, mixture, report, features, sources.lend(), answers, 0, how)
+    check(call or lib.mixture_fit, mixture, report, features, sources.lend(), answers, 0, how)
     try:
         return read_members(mixture)
     finally:

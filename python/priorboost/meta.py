@@ -35,6 +35,7 @@ from .data import (
 )
 from .fit_warnings import warn_of_seed
 from .given import group_rows, match_answers
+from .group import RemoteOracles
 from .models import prior_scores
 from .objective import bag_objective
 from .options import FAMILIES, choice, count_of, rules_of, seed_of
@@ -142,7 +143,7 @@ class PriorBoost(MetaEstimatorMixin, LoopParameters, _Wrapped, BaseEstimator):  
         X: Any,
         y: Any = None,
         *,
-        oracle: Oracle | RemoteOracle | None = None,
+        oracle: Oracle | RemoteOracle | RemoteOracles | None = None,
         ids: Any = None,
         unit: Any = None,
         bag: Any = None,

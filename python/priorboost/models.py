@@ -19,7 +19,7 @@ from .encoding import Encoding, Feature
 from .members import (
     Member,
     lend_members,
-    predict_class_trees,
+    predict_class_members,
     predict_members,
     read_members,
 )
@@ -160,8 +160,9 @@ class Model:
         if not self.classes:
             raise ValueError(f"the model is {self.family}; predict gives its predictions")
         if self.members:
-            cells = self.encoding.sources(open_table(X))
-            return predict_class_trees(cells, self.members, threads_of(n_jobs))
+            X = open_table(X)
+            how = self.members, len(self.classes), threads_of(n_jobs)
+            return predict_class_members(self.encode(X), self.encoding.sources(X), *how)
         theta = np.column_stack([self.coef, self.intercept])
         return predict_classes(self.encode(open_table(X)), theta, threads_of(n_jobs))
 

@@ -88,7 +88,7 @@ class PlanCost:
         The way of asking that is recommended.
     tree_bag_size : int
         The size to ask for if trees may be fitted to the answers (``model="trees"`` or ``"auto"``):
-        under noise they want smaller bags than a GLM.
+        under noise they want smaller bags than a GLM, unless that lets through too much noise.
     excess, cautious : float
         As in `PlanPoint`.
     loss : float
@@ -195,7 +195,7 @@ def _read_cost(found: _library.Plan, i: int, min_bag: int) -> PlanCost:
         bags=point.bags,
         rounds=point.rounds,
         bag_size=point.bag_size,
-        tree_bag_size=lib.plan_tree_bag_size(ctypes.byref(found.point[cost.point]), min_bag),
+        tree_bag_size=lib.plan_tree_bag_size(ctypes.byref(found), cost.point, min_bag),
         excess=point.excess,
         cautious=point.cautious,
         loss=cost.loss,

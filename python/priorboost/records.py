@@ -8,6 +8,7 @@ from typing import Any
 from . import _library
 from .checkpoint import table_digest
 from .data import Array
+from .group import RemoteOracles
 from .options import name_of
 from .oracle import Oracle
 from .remote import RemoteOracle
@@ -52,9 +53,10 @@ def check_sources(
             f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
             "is None, and there is no oracle either"
         )
-    if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle)):
+    if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle, RemoteOracles)):
         raise TypeError(
-            f"oracle is {oracle!r}; it must be an Oracle, such as InMemoryOracle, or a RemoteOracle"
+            f"oracle is {oracle!r}; it must be an Oracle, such as InMemoryOracle, a RemoteOracle or"
+            " RemoteOracles"
         )
     if sources > 1:
         names = "y and an oracle" if answers is None else "answers and y or an oracle"

@@ -183,24 +183,32 @@ class RemoteOracle:
         """Read the rules and begin the checkpoint; answers of other kinds are refused."""
         if ids is None:
             raise ValueError("a RemoteOracle knows rows by their ids; pass ids to fit")
+        asker, _ = self._read_rules(ids, by_unit, kinds, ids)
+        if asker.checkpoint is not None:
+            asker.checkpoint.begin(ids, {**run, "rules of the oracle": asker.rules()})
+        return asker
+
+    def _read_rules(
+        self, ids: list[str], by_unit: bool, kinds: tuple[str, ...], own: list[str]
+    ) -> tuple[_Asker, dict[str, Any]]:
+        """Read the rules, and whether the token has enough rows left for its own rows."""
         mode = os.stat(self.token_file).st_mode
         if stat.S_ISREG(mode) and mode & 0o077:
             _warn(f"other users can read {self.token_file}; chmod 600 protects the token")
         with _Session(self) as session:
-            asker = _Asker(self, session.send("/v1/config"), ids, kinds)
-            asker.check_quota(session)
-        if asker.checkpoint is not None:
-            asker.checkpoint.begin(ids, {**run, "rules of the oracle": asker.rules()})
+            config = session.send("/v1/config")
+            asker = _Asker(self, config, ids, kinds)
+            asker.check_quota(session, own)
         if asker.units and not by_unit:
             _warn(
                 "the oracle's rows belong to units, and a bag may hold one row of a unit only; "
                 "pass the unit of each row with unit=..."
             )
-        return asker
+        return asker, config
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, stacklevel=6)  # where fit was called
+    warnings.warn(text, stacklevel=7)  # where fit was called
 
 
 def _rows_left(session: _Session) -> int | None:
@@ -285,16 +293,16 @@ class _Asker(Oracle):
         more = [list(column) for column in self.columns]
         return [*rules, self.kind, self.width, self.mechanism, self.delta, self.rho, more]
 
-    def check_quota(self, session: _Session) -> None:
-        """Refuse a training for which the token has too few rows left.
+    def check_quota(self, session: _Session, own: list[str]) -> None:
+        """Refuse a training for which the token has too few rows left for these rows.
 
         Rows that an earlier start spent are not available, and their questions are sent again as
         they were: the service counts them once.
         """
         left = _rows_left(session)
-        if left is None or len(self.ids) <= left:
+        if left is None or len(own) <= left:
             return
-        rows = int(self.description.available(self.ids).sum())
+        rows = int(self.description.available(own).sum())
         if rows > left:
             raise PrivacyError(
                 f"the training would ask about {rows} rows, but the token has {left} left; nothing "

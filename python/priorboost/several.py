@@ -19,6 +19,7 @@ from ._library import _check, lib
 from .bags import Bags
 from .data import Array, class_labels, response
 from .errors import PrivacyError
+from .group import RemoteOracles
 from .options import seed_of, vector_rules
 from .oracle import MemoryHandle, Oracle, borrowed_bags
 from .relay import Relay
@@ -73,7 +74,7 @@ class _Shared:
     def open(self, n_rows: int, ids: list[str] | None, run: dict[str, Any], by_unit: bool) -> Any:
         if self.asker is not None:
             return self.asker
-        if isinstance(self.oracle, RemoteOracle):
+        if isinstance(self.oracle, (RemoteOracle, RemoteOracles)):
             self.asker = self.oracle._open(ids, run, by_unit, ("columns",))
         else:
             if n_rows != len(self.oracle.labels):
@@ -128,6 +129,8 @@ class _Column(Oracle):
             return relay.status(work)
 
         interface = _library.Oracle(rules, None, _library.AskFunction(answer))
+        interface.part = getattr(self.shared.asker, "part", None)
+        interface.parts = len(getattr(self.shared.asker, "askers", ()))
         interface.recall = self.shared.recall
         interface.planned = self._planned
         return interface
@@ -200,7 +203,7 @@ class PriorBoostMultiOutput(BaseEstimator):  # type: ignore[misc]
         X: Any,
         Y: Any = None,
         *,
-        oracle: RemoteOracle | None = None,
+        oracle: RemoteOracle | RemoteOracles | None = None,
         ids: Any = None,
         weight: Any = None,
         offset: Any = None,
@@ -213,7 +216,7 @@ class PriorBoostMultiOutput(BaseEstimator):  # type: ignore[misc]
         X : array-like or data frame of shape (n_rows, n_features)
         Y : array-like or data frame of shape (n_rows, n_labels), optional
             The labels, if they are here.
-        oracle : RemoteOracle, optional
+        oracle : RemoteOracle or RemoteOracles, optional
             The oracle that has them; `ids` name the rows.
         ids, weight, offset, unit : array-like of shape (n_rows,), optional
 

@@ -31,7 +31,7 @@ from .districts import assumptions, stand_for_persons
 from .errors import warn
 from .given import ClassAnswers, GivenAnswers, group_rows, match_answers
 from .glm import PriorBoostGLM
-from .members import Sources, predict_class_trees, predict_members
+from .members import Sources, predict_class_members, predict_members
 from .models import Model
 from .options import rules_of, seed_of, threads_of, vector_rules
 from .oracle import MemoryHandle
@@ -594,7 +594,8 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
             if self._fitted.members:
                 encoding, threads = self._encoding, threads_of(self.n_jobs)
                 cells = Sources.of_numbers(rows) if encoding is None else encoding.sources(source)
-                return predict_class_trees(cells, list(self._fitted.members), threads)
+                members, n = list(self._fitted.members), len(self.classes_)
+                return predict_class_members(rows, cells, members, n, threads)
             return predict_classes(rows, self.path_[-1], threads_of(self.n_jobs))
         share = self._mean(X, offset)
         return np.column_stack([1.0 - share, share])

@@ -45,9 +45,11 @@ class Settings(_library.TrainerOptions):
         self.prior_score, self.row_key = address(prior_score), address(row_key)
         self.lent = (prior_score, row_key)
 
-    def watch_by(self, relay: Relay) -> None:
-        """Let the relay stop the training."""
+    def begin(self, oracle: _library.Oracle, relay: Relay) -> None:
+        """Let the relay stop the training, and keep bags within the rows of each of several."""
         self.cancel = ctypes.addressof(relay.cancel)
+        self.divided = getattr(oracle, "part", None)
+        self.part, self.parts = address(self.divided), getattr(oracle, "parts", 0)
 
 
 class Progress:
@@ -83,7 +85,7 @@ class Trainer:
         self.relay = relay
         self.rounds = settings.rounds
         self.handle = ctypes.c_void_p()
-        settings.watch_by(relay)
+        settings.begin(oracle, relay)
         _check(lib.trainer_create, self.handle, n_rows, oracle, learner, settings)
 
     def __enter__(self) -> Trainer:
@@ -273,7 +275,7 @@ class Run:
         relay: Relay,
     ) -> None:
         features = table.lend()
-        settings.watch_by(relay)
+        settings.begin(oracle, relay)
         fit.cancel = settings.cancel
         self._estimator = fit.estimator
         self._borrowed = (table, oracle, settings, features)

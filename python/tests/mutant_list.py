@@ -28,7 +28,11 @@ MUTANTS = {
                 "how.fit.cancel = how.trainer.cancel = ctypes.addressof(relay.cancel)",
                 "pass",
             ),
-            ("a run is not watched", "settings.watch_by(relay)\n        fit", "fit"),
+            (
+                "a run is not watched",
+                "self.cancel = ctypes.addressof(relay.cancel)\n        self.divided",
+                "self.divided",
+            ),
             ("a fit of a run is not watched", "fit.cancel = settings.cancel", "pass"),
         ],
         "planner.py": [
@@ -50,6 +54,21 @@ MUTANTS = {
                 "samples, k, threads, None",
             ),
             ("bags are not freed after Ctrl-C", "lib.bags_free(out)  #", "pass  #"),
+        ],
+    },
+    "test_group.py": {
+        "group.py": [
+            ("a bag has rows of two oracles", "if mixed.size:", "if False:"),
+            ("rules of several oracles differ", "if first.get(rule) != config.get(rule):", "if 0:"),
+            ("the least k of several oracles", "max(asker.min_bag", "min(asker.min_bag"),
+            ("bags are kept for some oracles only", "self._keep(round, questions)", "pass"),
+            ("an oracle that fails stops the others", "errors.append(", "raise ("),
+            ("an oracle is shown ids of others", "else wanted == number", "else wanted >= 0"),
+            ("a row that no oracle has", "if unknown.size:", "if False:"),
+            ("two oracles share a head", "if len(set(files)) < len(files):", "if False:"),
+        ],
+        "training.py": [
+            ("bags of several oracles are mixed", "self.part, self.parts = ", "_ = "),
         ],
     },
     "test_remote.py": {
@@ -111,7 +130,7 @@ MUTANTS = {
             ("the quota is not looked at", "if rows > left:"),
             (
                 "rows that were spent before count twice",
-                "int(self.description.available(self.ids).sum())",
+                "int(self.description.available(own).sum())",
                 "len(self.ids)",
             ),
             ("no warning about units", "if asker.units and not by_unit:"),
@@ -148,7 +167,8 @@ MUTANTS = {
         "records.py": [
             (
                 "anything is an oracle",
-                "if oracle is not None and not isinstance(oracle, (Oracle, RemoteOracle)):",
+                "not isinstance(oracle, (Oracle, RemoteOracle, RemoteOracles))",
+                "False",
             ),
         ],
         "data.py": [
@@ -484,7 +504,7 @@ MUTANTS = {
             ("cross-validation of classes", 'if estimator.l2 == "cv":'),
             (
                 "weights of classes with trees",
-                'if estimator.model == "trees" and estimator.class_weight is not None:',
+                'if estimator.model in ("trees", "auto") and estimator.class_weight is not None:',
             ),
             ("warnings of classes", "for warning in found[:n]:", "for warning in ():"),
             ("larger bags under noise", "settings.bag_size = asked.bag_size", "pass"),

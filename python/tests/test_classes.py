@@ -136,8 +136,9 @@ def test_class_weights_shift_the_intercepts(model, data):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"model": "auto"}, "Only binary classification is supported"),
         ({"model": "trees", "class_weight": "balanced"}, "class_weight of several classes"),
+        ({"model": "auto", "class_weight": "balanced"}, "not for 'auto'"),
+        ({"model": "smooth", "estimator": "event"}, "smooth"),
         ({"round_answers": True}, "round_answers=True is for two classes"),
         ({"bounds": (0, 1)}, "bounds=.* is for two classes"),
         ({"threshold": 0.3}, "threshold=0.3 is for two classes"),
@@ -198,3 +199,33 @@ def test_trees_are_those_of_the_program(data, cli, tmp_path):
     assert np.array_equal(pb.load_model(tmp_path / "own.json").predict_proba(X), share)
     with pytest.raises(AttributeError, match="trees"):
         _ = model.coef_
+
+
+@pytest.mark.parametrize("kind", ["smooth", "auto"])
+def test_curves_and_mixtures_are_those_of_the_program(data, cli, tmp_path, kind):
+    pandas = pytest.importorskip("pandas")
+    X, _, _ = data
+    X = X[:3000]
+    rng = np.random.default_rng(4)
+    middle = np.where(np.abs(X[:, 0]) < 0.7, 0.9, 0.1)
+    y = np.where(rng.random(3000) < middle, "b", rng.choice(["a", "c"], 3000))
+    lines = [f"{a!r},{b!r},{c}" for (a, b), c in zip(X.tolist(), y, strict=True)]
+    (tmp_path / "t.csv").write_text("x0,x1,y\n" + "\n".join(lines) + "\n")
+    asked = ["--data", tmp_path / "t.csv", "--label", "y", "--min-bag", 12, "--model", kind]
+    cli("train", *asked, "--out", tmp_path / "m.json")
+    model = pb.PriorBoostClassifier(min_bag=12, model=kind).fit(X, y)
+    share, loaded = model.predict_proba(X), pb.load_model(tmp_path / "m.json")
+    frame = pandas.DataFrame(X, columns=["x0", "x1"])
+    assert np.allclose(share, loaded.predict_proba(frame), rtol=0, atol=1e-9)
+    assert np.allclose(share.sum(axis=1), 1.0)
+    model.save(tmp_path / "own.json")
+    assert np.array_equal(pb.load_model(tmp_path / "own.json").predict_proba(frame), share)
+    straight = pb.PriorBoostClassifier(min_bag=12).fit(X, y).predict_proba(X)
+    label = np.searchsorted(["a", "b", "c"], y)
+    at = np.arange(3000), label
+    assert np.log(share[at]).mean() > np.log(straight[at]).mean() + 0.1
+    kinds = {m.kind for m in model.members_}
+    assert (kinds == set()) if kind == "smooth" else len(model.members_) % 3 == 0
+    if kind == "auto":
+        with pytest.raises(AttributeError, match="auto|members|trees"):
+            _ = model.coef_

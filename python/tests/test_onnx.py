@@ -131,7 +131,7 @@ def test_models_from_train(cli, tmp_path, model):
     np.testing.assert_allclose(predicted[:, 0], expected, rtol=digits, atol=digits)
 
 
-@pytest.mark.parametrize("model", ["glm", "trees"])
+@pytest.mark.parametrize("model", ["glm", "smooth", "trees", "auto"])
 def test_classes(cli, tmp_path, model):
     rng = np.random.default_rng(3)
     x, city = rng.normal(size=3000).round(3), rng.choice(list("abc"), 3000)

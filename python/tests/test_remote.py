@@ -34,6 +34,7 @@ class StandIn(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.labels, self.max_body = labels, max_body
         self.stored, self.spent, self.bodies, self.heads = {}, set(), [], []
+        self.shown = set()  # ids that were asked about whether they are available
         self.config = {}  # what differs from the usual rules; ...: is left out
         self.token = {"rows_left": None}
         self.fail_next = 0  # replies that get lost after the answer was stored
@@ -88,7 +89,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.server.bodies.append(len(body))
         document = json.loads(body)
         if self.path == "/v1/available":
-            left = [row for row in document["rows"] if row not in self.server.spent]
+            self.server.shown.update(document["rows"])
+            known = [row for row in document["rows"] if row in self.server.labels]
+            left = [row for row in known if row not in self.server.spent]
             return self.reply(200, {"available": left})
         if self.server.busy_next:
             self.server.busy_next -= 1

@@ -312,16 +312,23 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--no-intercept", NULL, NULL, &a.no_intercept, NULL, "fit no intercept"},
         {"--test", "FILE", cli_read_text, &a.test, NULL,
          "a labelled table, as --data; report the loss on it after\nevery round"},
-        {"--oracle", "URL", cli_read_text, &a.oracle, NULL,
-         "the oracle with the labels: https://HOST:PORT or unix:PATH"},
-        {"--token-file", "FILE", cli_read_text, &a.token_file, NULL,
+        {"--oracle", "URL", cli_read_each, &a.oracles, NULL,
+         "the oracle with the labels: https://HOST:PORT or unix:PATH;\n"
+         "repeat it where several have the labels, each of some\n"
+         "rows: bags are then made within an oracle"},
+        {"--oracle-of", "COL", cli_read_text, &a.oracle_of, NULL,
+         "several oracles: the column with the number of the row's\n"
+         "--oracle, from 1; default: all ids are shown to each, and\n"
+         "the first that can be asked about a row is"},
+        {"--token-file", "FILE", cli_read_each, &a.token_file, NULL,
          "file with the token that the label holder gave you;\nFILE.head keeps what the next fit "
-         "shows the oracle"},
-        {"--ca", "FILE", cli_read_text, &a.ca, NULL,
-         "certificate authorities to trust for the oracle, PEM"},
-        {"--client-cert", "FILE", cli_read_text, &a.client_cert, NULL,
-         "certificate of this learner, PEM, if the oracle asks for one"},
-        {"--client-key", "FILE", cli_read_text, &a.client_key, NULL, "its key, PEM"},
+         "shows the oracle;\nseveral oracles: one for each, in their order"},
+        {"--ca", "FILE", cli_read_each, &a.ca, NULL,
+         "certificate authorities to trust for the oracle, PEM;\n"
+         "several oracles: one for all, or one for each"},
+        {"--client-cert", "FILE", cli_read_each, &a.client_cert, NULL,
+         "certificate of this learner, PEM, if the oracle asks for\none; for all, or for each"},
+        {"--client-key", "FILE", cli_read_each, &a.client_key, NULL, "its key, PEM"},
         {"--checkpoint", "DIR", cli_read_text, &a.checkpoint, NULL,
          "the folder for questions and answers, which is kept;\n"
          "default: FILE.checkpoint beside --out FILE, removed once\n"
@@ -352,6 +359,7 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
     TRY(cli_parse(cli, NULL, argc, argv, &USAGE, options, sizeof options / sizeof *options, err));
     if (cli->help)
         return PBOOST_OK;
+    a.oracle = a.oracles.n > 0 ? a.oracles.item[0] : NULL;
     TRY(train_settings_check(cli, &a, err));
     TRY(train(cli, &a, err));
 done:
@@ -362,5 +370,10 @@ done:
     cli_list_free(&a.cross);
     cli_list_free(&a.bag_key);
     cli_list_free(&a.errors);
+    free(a.oracles.item);
+    free(a.token_file.item);
+    free(a.ca.item);
+    free(a.client_cert.item);
+    free(a.client_key.item);
     return st;
 }

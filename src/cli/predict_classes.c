@@ -27,8 +27,8 @@ pboost_status class_predict(class_predictions *out, const pboost_model *model,
     NEED(out->probability = pboost_alloc(cells, sizeof(double)), err);
     if (model->mixture.n > 0) {
         TRY(pboost_sources_read(&sources, NULL, &model->encoding, table, err));
-        TRY(pboost_classes_predict_trees(out->probability, &model->mixture, &sources.columns, NULL,
-                                         n, threads, err));
+        TRY(pboost_classes_predict_mixture(out->probability, &model->mixture, model->classes.n,
+                                           &samples, &sources.columns, threads, err));
         goto done;
     }
     TRY(pboost_classes_predict(out->probability, &samples, &model->classes.coef, threads, err));

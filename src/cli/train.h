@@ -59,8 +59,11 @@ typedef struct train_arguments {
     bool has_bounds, clamp, round;
     double step;
 
-    const char *oracle, *token_file, *ca, *checkpoint; /* labels stay at the oracle */
-    const char *client_cert, *client_key;
+    const char *oracle; /* the first of oracles, where labels stay; NULL: none */
+    cli_texts oracles, token_file, ca, client_cert, client_key; /* in the order of oracles */
+    const char
+        *oracle_of; /* the column with the number of each row's oracle; NULL: they are asked */
+    const char *checkpoint;
     bool no_checkpoint, resume;
     bool skip_unavailable;
     size_t patience;
@@ -114,6 +117,7 @@ typedef struct train_data {
     unsigned char hash[TRAIN_HASH]; /* with --oracle: of ids and cells, whatever the rows' order */
     uint32_t *unit;                 /* by row, numbered from 0; NULL: every row is its own */
     size_t n_units;
+    uint32_t *part; /* by row: the number of its oracle, from 0; NULL: there is one, or not known */
     size_t test_rows;
     double *test_x, *test_offset; /* without curves, in the units of the file */
     /* label is NULL with --oracle; with --sums NaN: unknown; of several label columns it has that

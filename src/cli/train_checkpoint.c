@@ -87,6 +87,10 @@ static pboost_status describe_run(unsigned char **text, size_t *length, const pb
                              pboost_answer_name(rules->answer), rules->width,
                              pboost_mechanism_name(rules->mechanism),
                              pboost_rational_value(rules->delta));
+    if (a->oracles.n > 1) {
+        pboost_buffer_format(&b, "oracles %zu\n", a->oracles.n);
+        put_text(&b, "--oracle-of", a->oracle_of);
+    }
     if (a->families.n > 1)
         put_list(&b, "--family", &a->families);
     else
@@ -191,14 +195,17 @@ done:
     return st;
 }
 
-/* The same table has the same ids, so each is found. */
-static pboost_status arrange_rows(train_data *data, const wire_question *rows, const char *folder,
-                                  pboost_error *err)
+/* The same table has the same ids, so each is found.  The rows of each oracle are a bag. */
+static pboost_status arrange_rows(train_data *data, const wire_question *rows, size_t oracles,
+                                  const char *folder, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     id_index index = {0};
     size_t *row = NULL;
 
+    if (rows->n_bags != oracles)
+        FAIL(err, PBOOST_BAD_DATA, "%s/rows is damaged: it has the rows of %zu oracles, not of %zu",
+             folder, rows->n_bags, oracles);
     TRY(pboost_id_index_make(&index, data->id, data->rows, err));
     NEED(row = pboost_alloc(rows->n_rows, sizeof *row), err);
     for (size_t i = 0; i < rows->n_rows; i++) {
@@ -209,6 +216,11 @@ static pboost_status arrange_rows(train_data *data, const wire_question *rows, c
                  "%s/rows is damaged: it names rows that the table does not have", folder);
     }
     TRY(train_rows_arrange(data, row, rows->n_rows, err));
+    free(data->part);
+    NEED(data->part = pboost_alloc(rows->n_rows, sizeof *data->part), err);
+    for (uint32_t b = 0; b < rows->n_bags; b++)
+        for (size_t i = rows->start[b]; i < rows->start[b + 1]; i++)
+            data->part[i] = b;
 done:
     pboost_id_index_free(&index);
     free(row);
@@ -226,7 +238,7 @@ pboost_status train_checkpoint_recall(const train_checkpoint *c, const train_arg
     /* Options first: those about columns decide which cells the hash of the table covers. */
     TRY(compare_options(c, a, err));
     TRY(read_rows(&rows, c->folder, data, a->data, err));
-    TRY(arrange_rows(data, &rows, c->folder, err));
+    TRY(arrange_rows(data, &rows, a->oracles.n, c->folder, err));
 done:
     pboost_wire_question_free(&rows);
     return st;
@@ -234,13 +246,18 @@ done:
 
 /* ---- Beginning ------------------------------------------------------------------------------- */
 
-static pboost_status write_rows(const char *folder, const train_data *data, pboost_error *err)
+/* A bag for each oracle, by which the rows are sorted. */
+static pboost_status write_rows(const char *folder, size_t oracles, const train_data *data,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t start[] = {0, data->rows}, length;
-    wire_question rows = {.n_bags = 1, .n_rows = data->rows, .start = start, .id = data->id};
+    size_t *start = NULL, length;
     unsigned char *body = NULL, *bytes = NULL;
 
+    NEED(start = calloc(oracles + 1, sizeof *start), err);
+    for (size_t i = 0; i < data->rows; i++)
+        start[data->part[i] + 1] = i + 1;
+    wire_question rows = {.n_bags = oracles, .n_rows = data->rows, .start = start, .id = data->id};
     TRY(pboost_wire_name_question(&rows, err));
     TRY(pboost_wire_write_question(&body, &length, WIRE_BINARY, &rows, err));
     NEED(bytes = pboost_alloc(TRAIN_HASH + length, 1), err);
@@ -248,6 +265,7 @@ static pboost_status write_rows(const char *folder, const train_data *data, pboo
     memcpy(bytes + TRAIN_HASH, body, length);
     TRY(pboost_checkpoint_write(folder, "rows", bytes, TRAIN_HASH + length, err));
 done:
+    free(start);
     free(body);
     free(bytes);
     return st;
@@ -265,7 +283,7 @@ pboost_status train_checkpoint_begin(train_checkpoint *c, const train_arguments 
         return PBOOST_OK;
     TRY(describe_run(&run, &length, &c->rules, a, err));
     TRY(pboost_checkpoint_open(c->folder, err));
-    TRY(write_rows(c->folder, data, err));
+    TRY(write_rows(c->folder, a->oracles.n, data, err));
     TRY(pboost_checkpoint_write(c->folder, "run", run, length, err));
     c->begun = true;
 done:

@@ -46,8 +46,6 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         {a->sums != NULL, "--sums", "they are of numbers"},
         {a->prior != NULL, "--prior", "bags of round 1 are random, or made from features"},
         {a->has_rho, "--rho", "it is for the interpolated estimator"},
-        {a->model != NULL && strcmp(a->model, "glm") != 0 && strcmp(a->model, "trees") != 0,
-         "--model", "only glm and trees have classes"},
         {strcmp(estimator, "aggregate") != 0 && strcmp(estimator, "event") != 0, "--estimator",
          "it must be aggregate or event"},
         {a->l2.mode == PBOOST_L2_CV, "--l2 cv", "--l2 takes a number"},
@@ -171,7 +169,9 @@ static pboost_status note_round(train_result *result, size_t t, const train_data
 
 /* ---- The result ------------------------------------------------------------------------------ */
 
-static pboost_status reserve(train_result *result, const train_data *data, pboost_error *err)
+/* Trees have no covariance. */
+static pboost_status reserve(train_result *result, const train_data *data, bool trees,
+                             pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t rounds = result->options.rounds, n = pboost_class_weights(data->classes.n, data->cols);
@@ -181,7 +181,7 @@ static pboost_status reserve(train_result *result, const train_data *data, pboos
     NEED(result->bags_asked = calloc(rounds, sizeof *result->bags_asked), err);
     NEED(result->bag_deviance = calloc(rounds, sizeof(double)), err);
     NEED(result->bag_deviance_ahead = calloc(rounds, sizeof(double)), err);
-    if (result->estimator == PBOOST_AGGREGATE && n <= PBOOST_MAX_CLASS_WEIGHTS)
+    if (result->estimator == PBOOST_AGGREGATE && n <= PBOOST_MAX_CLASS_WEIGHTS && !trees)
         NEED(result->covariance = calloc(n * n, sizeof(double)), err);
 done:
     return st;
@@ -190,7 +190,7 @@ done:
 static void take_warnings(train_result *result, const train_data *data,
                           const pboost_class_coef *coef)
 {
-    pboost_matrix x = pboost_matrix_f64(data->x, data->rows, data->cols);
+    pboost_matrix x = train_features(data).x;
     pboost_fitted fit = {.report = &result->fit,
                          .options = &result->fit_options,
                          .x = &x,
@@ -209,22 +209,23 @@ static pboost_status test_losses(train_result *result, const train_arguments *a,
                                  const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_matrix x = pboost_matrix_f64(data->test_x, data->test_rows, data->cols);
+    pboost_curved room;
+    pboost_matrix x = train_matrix(&room, data->test_x, data->test_rows, data);
     pboost_samples samples = {.x = &x, .n = data->test_rows};
     size_t n = data->classes.n;
     double *p = NULL;
     pboost_class_evaluation e = {0};
 
     NEED(p = pboost_alloc(data->test_rows * n, sizeof *p), err);
-    bool trees = result->mixture.n > 0;
+    bool members = result->mixture.n > 0;
     for (size_t t = 0; t < result->rounds; t++) {
-        if (trees && t + 1 < result->rounds) { /* earlier rounds have a GLM */
+        if (members && t + 1 < result->rounds) { /* earlier rounds have a GLM */
             result->history[t].test_loss = (double)NAN;
             continue;
         }
-        TRY(trees ? pboost_classes_predict_trees(p, &result->mixture, &data->test_sources.columns,
-                                                 NULL, data->test_rows, a->threads, err)
-                  : pboost_classes_predict(p, &samples, &result->class_path[t], a->threads, err));
+        TRY(members ? pboost_classes_predict_mixture(p, &result->mixture, n, &samples,
+                                                     &data->test_sources.columns, a->threads, err)
+                    : pboost_classes_predict(p, &samples, &result->class_path[t], a->threads, err));
         TRY(pboost_classes_evaluate(&e, p, data->test_label, data->test_rows, n, 1, err));
         result->history[t].test_loss = e.loss;
         pboost_class_evaluation_free(&e);
@@ -234,9 +235,8 @@ done:
     return st;
 }
 
-/* ---- Trees ----------------------------------------------------------------------------------- */
+/* ---- Trees and mixtures ---------------------------------------------------------------------- */
 
-/* Trees are fitted to the answers of all rounds, whose bags are those of the GLM. */
 static pboost_status fit_trees(train_result *result, cli_context *cli, const train_arguments *a,
                                const train_data *data, const pboost_answers *answers,
                                pboost_error *err)
@@ -246,10 +246,6 @@ static pboost_status fit_trees(train_result *result, cli_context *cli, const tra
     pboost_forest_report *report = NULL;
     size_t n = data->classes.n, trees = 0;
 
-    for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
-        result->misfit[k] = (double)NAN;
-    if (!a->trees)
-        return PBOOST_OK;
     o.threads = a->threads;
     o.seed = a->seed;
     o.cancel = &cli->interrupt;
@@ -263,16 +259,66 @@ static pboost_status fit_trees(train_result *result, cli_context *cli, const tra
         result->mixture_misfit += used ? report[c].misfit : report[c].constant_misfit;
         result->misfit[PBOOST_MEMBER_CONSTANT] += report[c].constant_misfit;
     }
-    result->n_warnings = 0; /* those of the rounds are about their GLM */
-    result->usable = true;  /* a class whose trees are worse than a constant has none */
     if (trees == 0)
         train_warn(result, "trees predict bags that were left out no better than a constant does, "
                            "so the model is constant; try --model glm, or ask for more bags");
-    for (size_t t = 0; t < result->options.rounds; t++) /* these are of the GLM */
-        result->bag_deviance[t] = (double)NAN;
 done:
     free(report);
     return st;
+}
+
+static pboost_status fit_mixture(train_result *result, cli_context *cli, const train_arguments *a,
+                                 const train_data *data, const pboost_answers *answers,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_features features = train_features(data);
+    pboost_mixture_options o = PBOOST_MIXTURE_OPTIONS_INIT;
+    pboost_mixture_report report;
+
+    o.fit = result->fit_options;
+    o.fit.seed = a->seed;
+    o.fit.cancel = &cli->interrupt;
+    TRY(pboost_classes_fit_mixture(&result->mixture, &report, &features, &data->sources.columns,
+                                   answers, 0, &o, err));
+    for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
+        result->misfit[k] = report.member[k].fitted ? report.member[k].misfit : (double)NAN;
+    result->mixture_misfit = report.misfit;
+done:
+    return st;
+}
+
+/* --model trees and auto are fitted to the answers of all rounds, whose bags are those of the GLM.
+ */
+static pboost_status fit_members(train_result *result, cli_context *cli, const train_arguments *a,
+                                 const train_data *data, const pboost_answers *answers,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
+        result->misfit[k] = (double)NAN;
+    if (!a->trees)
+        return PBOOST_OK;
+    result->n_warnings = 0; /* those of the rounds are about their GLM */
+    result->usable = true;  /* where trees are worse than a constant, there is a constant */
+    TRY(a->curves ? fit_mixture(result, cli, a, data, answers, err)
+                  : fit_trees(result, cli, a, data, answers, err));
+    for (size_t t = 0; t < result->options.rounds; t++) /* these are of the GLM */
+        result->bag_deviance[t] = (double)NAN;
+done:
+    return st;
+}
+
+/* What the model of the rounds is fitted to: with curves, if the model is smooth. */
+static pboost_features round_features(pboost_fit_options *fit, const train_result *result,
+                                      const train_arguments *a, const train_data *data)
+{
+    *fit = result->fit_options;
+    if (!a->trees)
+        return train_features(data);
+    fit->curves = 0;
+    return train_straight_features(data);
 }
 
 /* ---- The two ways to a model ----------------------------------------------------------------- */
@@ -281,16 +327,17 @@ static pboost_status fit_given(train_result *result, cli_context *cli, const tra
                                const train_data *data, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_features features = train_features(data);
+    pboost_fit_options fit;
+    pboost_features features = round_features(&fit, result, a, data);
     pboost_class_coef coef = {0};
 
-    TRY(pboost_class_coef_init(&coef, data->classes.n, data->cols, err));
-    TRY(pboost_classes_fit(&coef, &result->fit, result->covariance, &features, data->given, 0,
-                           &result->fit_options, err));
+    TRY(pboost_class_coef_init(&coef, data->classes.n, features.x.cols, err));
+    TRY(pboost_classes_fit(&coef, &result->fit, result->covariance, &features, data->given, 0, &fit,
+                           err));
     train_take_one_round(result, data, data->given);
     TRY(note_round(result, 0, data, data->given, &coef, &result->fit, err));
     take_warnings(result, data, &coef);
-    TRY(fit_trees(result, cli, a, data, data->given, err));
+    TRY(fit_members(result, cli, a, data, data->given, err));
 done:
     pboost_class_coef_free(&coef);
     return st;
@@ -301,17 +348,19 @@ static pboost_status ask_rounds(train_result *result, cli_context *cli, const tr
                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_features features = train_features(data);
+    pboost_fit_options fit;
+    pboost_features features = round_features(&fit, result, a, data);
+    pboost_matrix straight = train_straight_features(data).x; /* what bags are made from */
     pboost_classes *model = NULL;
     pboost_trainer *trainer = NULL;
     pboost_learner learner;
     size_t rounds = result->options.rounds;
 
-    result->options.x = &features.x;
+    result->options.x = &straight;
     result->options.family = PBOOST_LINEAR; /* of the scores: a direction of probabilities */
     result->options.width = data->classes.n;
     result->rules = oracle->interface.rules;
-    TRY(pboost_classes_create(&model, &features, data->classes.n, &result->fit_options, err));
+    TRY(pboost_classes_create(&model, &features, data->classes.n, &fit, err));
     learner = pboost_classes_learner(model);
     TRY(pboost_trainer_create(&trainer, data->rows, &oracle->interface, &learner, &result->options,
                               err));
@@ -331,7 +380,7 @@ static pboost_status ask_rounds(train_result *result, cli_context *cli, const tr
                pboost_class_weights(data->classes.n, data->cols) *
                    pboost_class_weights(data->classes.n, data->cols) * sizeof(double));
     take_warnings(result, data, pboost_classes_coef(model));
-    TRY(fit_trees(result, cli, a, data, pboost_trainer_answers(trainer), err));
+    TRY(fit_members(result, cli, a, data, pboost_trainer_answers(trainer), err));
 done:
     result->options.x = NULL;
     pboost_trainer_free(trainer);
@@ -350,7 +399,7 @@ pboost_status train_classes_run(train_result *result, cli_context *cli, const tr
     result->fit_options.estimator = result->estimator;
     result->fit_options.cancel = result->options.cancel = &cli->interrupt;
     result->options.rounds = a->bag != NULL ? 1 : result->options.rounds;
-    TRY(reserve(result, data, err));
+    TRY(reserve(result, data, a->trees, err));
     TRY(a->bag != NULL ? fit_given(result, cli, a, data, err)
                        : ask_rounds(result, cli, a, data, oracle, err));
     if (result->covariance != NULL)

@@ -13,7 +13,7 @@ static pboost_status find_roles(bool *use, const pboost_table *table, const trai
     pboost_status st = PBOOST_OK;
     bool needs_label = !train_is_given(a) && a->oracle == NULL;
     const char *role[] = {
-        needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag};
+        needs_label ? a->label : NULL, a->id, a->unit, a->weight, a->offset, a->bag, a->oracle_of};
     size_t n = pboost_table_cols(table), col;
 
     /* A label column that is not needed here is not a feature either. */
@@ -271,6 +271,8 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
         TRY(table_reading_add(&text, a->id, err));
     if (a->unit != NULL)
         TRY(table_reading_add(&text, a->unit, err));
+    if (a->oracle_of != NULL)
+        TRY(table_reading_add(&text, a->oracle_of, err));
     if (a->labels != NULL)
         TRY(train_columns_read(&out->targets, &text, a, err));
     else if (has_labels && (a->classes || labels_are_text(a->family, a->positive)))
@@ -290,6 +292,7 @@ static pboost_status load_training(train_data *out, const cli_context *cli,
     TRY(data_row_keys(&out->row_key, table, a->id, err));
     TRY(train_rows_load_ids(out, table, a, err));
     TRY(train_rows_load_units(out, table, a, err));
+    TRY(train_rows_load_parts(out, table, a, err));
     if (a->labels != NULL) {
         TRY(train_columns_load(out, cli, table, a, err));
     } else if (has_labels && a->classes) {
@@ -441,6 +444,7 @@ void train_data_free(train_data *data)
     free(data->id);
     free(data->id_text);
     free(data->unit);
+    free(data->part);
     free(data->test_x);
     free(data->test_offset);
     free(data->label);

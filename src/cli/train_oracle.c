@@ -8,24 +8,56 @@
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
+/* Several oracles have a token each; authorities and certificates may be the same for all. */
+static pboost_status check_numbers(const train_arguments *a, pboost_error *err)
+{
+    const struct {
+        const cli_texts *list;
+        const char *name;
+        bool each;
+    } files[] = {{&a->token_file, "--token-file", true},
+                 {&a->ca, "--ca", false},
+                 {&a->client_cert, "--client-cert", false}};
+
+    for (size_t i = 0; i < a->token_file.n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(a->token_file.item[i], a->token_file.item[j]) == 0)
+                return pboost_fail(err, PBOOST_INVALID,
+                                   "--token-file %.200s is given for two oracles; each needs its "
+                                   "own, because FILE.head is kept beside it",
+                                   a->token_file.item[i]);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        size_t n = files[i].list->n;
+        if (n != a->oracles.n && (files[i].each || n > 1))
+            return pboost_fail(err, PBOOST_INVALID,
+                               "%s is given %zu times for %zu oracles; give it for each, in the "
+                               "order of --oracle%s",
+                               files[i].name, n, a->oracles.n,
+                               files[i].each ? "" : ", or once for all");
+    }
+    return PBOOST_OK;
+}
+
 pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
 {
+    pboost_status st = PBOOST_OK;
     const struct {
         bool given;
         const char *name;
     } with[] = {{a->data != NULL, "--data"},
                 {a->id != NULL, "--id"},
-                {a->token_file != NULL, "--token-file"},
+                {a->token_file.n > 0, "--token-file"},
                 {a->has_family, "--family"}},
       never[] = {{a->epsilon.den > 0, "--epsilon"},
                  {a->has_bounds, "--bounds"},
                  {a->step > 0.0, "--step"},
                  {a->clamp, "--clamp"},
                  {a->round, "--round"}},
-      without[] = {{a->token_file != NULL, "--token-file"},
-                   {a->ca != NULL, "--ca"},
-                   {a->client_cert != NULL, "--client-cert"},
-                   {a->client_key != NULL, "--client-key"},
+      without[] = {{a->token_file.n > 0, "--token-file"},
+                   {a->oracle_of != NULL, "--oracle-of"},
+                   {a->ca.n > 0, "--ca"},
+                   {a->client_cert.n > 0, "--client-cert"},
+                   {a->client_key.n > 0, "--client-key"},
                    {a->checkpoint != NULL, "--checkpoint"},
                    {a->no_checkpoint, "--no-checkpoint"},
                    {a->resume, "--resume"},
@@ -40,8 +72,12 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
         if (!with[i].given)
             return pboost_fail(err, PBOOST_INVALID,
                                "--oracle needs %s; see 'priorboost train --help'", with[i].name);
-    if ((a->client_cert != NULL) != (a->client_key != NULL))
+    if (a->client_cert.n != a->client_key.n)
         return pboost_fail(err, PBOOST_INVALID, "--client-cert and --client-key go together");
+    if (a->oracle_of != NULL && a->oracles.n == 1)
+        return pboost_fail(err, PBOOST_INVALID, "--oracle-of is '%s', but there is one --oracle",
+                           a->oracle_of);
+    TRY(check_numbers(a, err));
     if (a->no_checkpoint && (a->checkpoint != NULL || a->resume))
         return pboost_fail(err, PBOOST_INVALID, "--no-checkpoint cannot be used with %s",
                            a->resume ? "--resume" : "--checkpoint");
@@ -55,7 +91,8 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err)
         return pboost_fail(err, PBOOST_INVALID,
                            "--label cannot be used with --oracle, unless it names the labels of "
                            "--test: the label holder has the others");
-    return PBOOST_OK;
+done:
+    return st;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -95,6 +132,8 @@ pboost_status train_oracle_open(train_oracle *out, cli_context *cli, const train
         else
             TRY(train_remote_classes(&data->classes, out->remote, a->classes, err));
         TRY(train_remote_choose_rows(out->remote, data, result, err));
+        result->options.part = a->oracles.n > 1 ? data->part : NULL;
+        result->options.parts = a->oracles.n;
         out->interface = train_remote_oracle(out->remote);
         out->interface.rules = result->rules;
         return PBOOST_OK;

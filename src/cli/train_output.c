@@ -37,7 +37,8 @@ train_description train_describe(const train_arguments *a, const train_data *dat
                                .class_name = (const char *const *)data->classes.name,
                                .classes = data->classes.n,
                                .offset = a->offset,
-                               .oracle = a->oracle,
+                               .oracle = a->oracles.item,
+                               .oracles = a->oracles.n,
                                .leaves_out = a->oracle != NULL || a->unit != NULL,
                                .out = result->usable || a->force ? a->out : NULL};
 }

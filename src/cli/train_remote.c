@@ -1,4 +1,4 @@
-/* priorboost train --oracle: the labels stay with another party. */
+/* priorboost train --oracle: the labels stay with another party, or with several. */
 #include "train_remote.h"
 
 #include <inttypes.h>
@@ -6,18 +6,18 @@
 #include <string.h>
 
 #include "checkpoint.h"
-#include "remote.h"
+#include "group.h"
 #include "train_checkpoint.h"
 #include "train_rows.h"
 
 struct train_remote {
     cli_context *cli;
     const train_arguments *arguments;
-    pboost_remote *remote;
+    pboost_group *group;
     train_checkpoint checkpoint;
-    bool ready; /* to ask; the checkpoint belongs to this run */
-    bool first; /* start of the run */
-    char token[CLI_SECRET];
+    bool ready;                /* to ask; the checkpoint belongs to this run */
+    bool first;                /* start of the run */
+    char (*token)[CLI_SECRET]; /* by oracle */
 };
 
 /* ---- Connecting ------------------------------------------------------------------------------ */
@@ -52,46 +52,86 @@ static void note_sheet(const cli_context *cli, const pboost_sheet *sheet)
         cli_note(cli, "%s", line);
 }
 
+/* The file of oracle i, of one for each or of one for all; NULL: none. */
+static const char *file_of(const cli_texts *files, size_t i)
+{
+    return files->n == 0 ? NULL : files->item[files->n > 1 ? i : 0];
+}
+
+static pboost_status connect_to(pboost_remote_options *out, train_remote *r, size_t i,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const train_arguments *a = r->arguments;
+    const char *token_file = a->token_file.item[i];
+
+    if (strcmp(token_file, "-") == 0)
+        FAIL(err, PBOOST_INVALID,
+             "--token-file is '-'; it must be a file, because FILE.head is kept beside it");
+    TRY(cli_read_secret(r->token[i], r->cli, "--token-file", token_file, err));
+    *out = (pboost_remote_options){.http = {.token = r->token[i],
+                                            .ca = file_of(&a->ca, i),
+                                            .client_cert = file_of(&a->client_cert, i),
+                                            .client_key = file_of(&a->client_key, i),
+                                            .patience = (double)a->patience,
+                                            .stop = should_stop,
+                                            .note = note_retry,
+                                            .warn = warn,
+                                            .user = r->cli},
+                                   .token_file = token_file};
+done:
+    return st;
+}
+
+static const wire_config *config_of(const train_remote *r, size_t i)
+{
+    return pboost_remote_config(pboost_group_member(r->group, i));
+}
+
+static pboost_status open_group(train_remote *r, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const cli_texts *url = &r->arguments->oracles;
+    const char *folder = r->checkpoint.folder[0] != '\0' ? r->checkpoint.folder : NULL;
+    pboost_remote_options *options = NULL;
+
+    NEED(options = calloc(url->n, sizeof *options), err);
+    NEED(r->token = calloc(url->n, sizeof *r->token), err);
+    for (size_t i = 0; i < url->n; i++)
+        TRY(connect_to(&options[i], r, i, err));
+    cli_interrupted(); /* from here on a signal stops between tries */
+    TRY(pboost_group_open(&r->group, url->item, options, url->n, folder, err));
+done:
+    free(options);
+    return st;
+}
+
 pboost_status train_remote_open(train_remote **out, pboost_rules *rules, cli_context *cli,
                                 const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     train_remote *r = NULL;
+    bool units = false;
 
     *out = NULL;
     NEED(r = calloc(1, sizeof *r), err);
     r->cli = cli;
     r->arguments = a;
-    if (strcmp(a->token_file, "-") == 0)
-        FAIL(err, PBOOST_INVALID,
-             "--token-file is '-'; it must be a file, because FILE.head is kept beside it");
-    TRY(cli_read_secret(r->token, cli, "--token-file", a->token_file, err));
     TRY(train_checkpoint_find(&r->checkpoint, a, err));
-    cli_interrupted(); /* from here on a signal stops between tries */
-    pboost_remote_options options = {
-        .http = {.token = r->token,
-                 .ca = a->ca,
-                 .client_cert = a->client_cert,
-                 .client_key = a->client_key,
-                 .patience = (double)a->patience,
-                 .stop = should_stop,
-                 .note = note_retry,
-                 .warn = warn,
-                 .user = cli},
-        .checkpoint = r->checkpoint.folder[0] != '\0' ? r->checkpoint.folder : NULL,
-        .token_file = a->token_file};
-    TRY(pboost_remote_open(&r->remote, a->oracle, &options, err));
-    const wire_config *config = pboost_remote_config(r->remote);
-    r->checkpoint.rules = config->rules;
-    *rules = pboost_wire_rules(config); /* whose columns live as long as the connection */
-    note_sheet(cli, &config->sheet);
+    TRY(open_group(r, err));
+    /* The columns of the rules live as long as the connection. */
+    *rules = r->checkpoint.rules = pboost_group_interface(r->group).rules;
+    for (size_t i = 0; i < a->oracles.n; i++) {
+        note_sheet(cli, &config_of(r, i)->sheet);
+        units = units || config_of(r, i)->units;
+    }
     if (a->min_bag > 0 && a->min_bag < rules->min_bag)
         FAIL(err, PBOOST_REFUSED,
              "--min-bag is %zu, but the oracle answers no bag of fewer than %zu rows", a->min_bag,
              rules->min_bag);
     if (a->min_bag > 0) /* the learner may be stricter */
         rules->min_bag = a->min_bag;
-    if (config->units && a->unit == NULL)
+    if (units && a->unit == NULL)
         cli_note(cli, "warning: the oracle's rows belong to units, and a bag may hold one row of a "
                       "unit only; name the column of units with --unit");
     *out = r;
@@ -105,8 +145,10 @@ void train_remote_close(train_remote *remote)
 {
     if (remote == NULL)
         return;
-    pboost_remote_close(remote->remote);
-    explicit_bzero(remote->token, sizeof remote->token);
+    pboost_group_close(remote->group);
+    if (remote->token != NULL)
+        explicit_bzero(remote->token, remote->arguments->oracles.n * sizeof *remote->token);
+    free(remote->token);
     free(remote);
 }
 
@@ -125,7 +167,7 @@ done:
 
 const char *train_remote_columns(const train_remote *remote)
 {
-    const wire_config *config = pboost_remote_config(remote->remote);
+    const wire_config *config = config_of(remote, 0);
     return config->rules.answer == PBOOST_ANSWER_COLUMNS ? config->names : NULL;
 }
 
@@ -133,7 +175,7 @@ pboost_status train_remote_classes(class_names *out, const train_remote *remote,
                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    const wire_config *config = pboost_remote_config(remote->remote);
+    const wire_config *config = config_of(remote, 0);
     pboost_answer kind = config->rules.answer;
 
     if (classes != (kind == PBOOST_ANSWER_CLASSES))
@@ -150,17 +192,90 @@ done:
 
 pboost_oracle train_remote_oracle(train_remote *remote)
 {
-    return pboost_remote_interface(remote->remote);
+    return pboost_group_interface(remote->group);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static pboost_status find_available(bool *keep, train_remote *r, const train_data *data,
+/* The rows that oracle i can be asked about, of those in `mine`; it is shown the ids of these. */
+static pboost_status ask_available(bool *available, train_remote *r, size_t number,
+                                   const bool *mine, const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_id *id = NULL;
+    bool *known = NULL;
+    size_t n = 0;
+
+    NEED(id = pboost_alloc(data->rows, sizeof *id), err);
+    NEED(known = pboost_alloc(data->rows, sizeof *known), err);
+    for (size_t i = 0; i < data->rows; i++)
+        if (mine[i])
+            id[n++] = data->id[i];
+    st = pboost_remote_available(known, pboost_group_member(r->group, number), id, n, err);
+    TRY(pboost_group_explain(r->group, number, st, err));
+    n = 0;
+    for (size_t i = 0; i < data->rows; i++)
+        available[i] = mine[i] && known[n++];
+done:
+    free(id);
+    free(known);
+    return st;
+}
+
+/* The oracle of each row: what --oracle-of says, or else the first that can be asked about it.
+ * keep: there is one, and it can. */
+static pboost_status find_oracles(bool *keep, train_remote *r, train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    bool *mine = NULL, *available = NULL, given = data->part != NULL;
+
+    NEED(mine = pboost_alloc(data->rows, sizeof *mine), err);
+    NEED(available = pboost_alloc(data->rows, sizeof *available), err);
+    if (!given)
+        NEED(data->part = calloc(data->rows + 1, sizeof *data->part), err);
+    memset(keep, false, data->rows * sizeof *keep);
+    for (uint32_t number = 0; number < pboost_group_size(r->group); number++) {
+        for (size_t i = 0; i < data->rows; i++)
+            mine[i] = given ? data->part[i] == number : !keep[i];
+        TRY(ask_available(available, r, number, mine, data, err));
+        for (size_t i = 0; i < data->rows; i++) {
+            if (available[i])
+                data->part[i] = number;
+            keep[i] = keep[i] || available[i];
+        }
+    }
+done:
+    free(mine);
+    free(available);
+    return st;
+}
+
+/* Each oracle has the rows of a bag at least. */
+static pboost_status check_shares(const train_remote *r, const train_data *data, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = pboost_group_size(r->group), rows[PBOOST_GROUP_MAX] = {0};
+
+    for (size_t i = 0; i < data->rows; i++)
+        rows[data->part[i]]++;
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        if (rows[i] < r->checkpoint.rules.min_bag)
+            FAIL(err, PBOOST_REFUSED,
+                 "oracle %zu, %.200s, can be asked about %zu of the rows; a bag needs %zu, all of "
+                 "one oracle; leave this --oracle out",
+                 i + 1, pboost_group_url(r->group, i), rows[i], r->checkpoint.rules.min_bag);
+        cli_note(r->cli, "oracle %zu has %zu of %zu rows", i + 1, rows[i], data->rows);
+    }
+done:
+    return st;
+}
+
+static pboost_status find_available(bool *keep, train_remote *r, train_data *data,
                                     train_result *result, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(pboost_remote_available(keep, r->remote, data->id, data->rows, err));
+    TRY(find_oracles(keep, r, data, err));
     for (size_t i = 0; i < data->rows; i++)
         result->unavailable += !keep[i];
     if (result->unavailable > 0 && !r->arguments->skip_unavailable)
@@ -188,14 +303,15 @@ pboost_status train_remote_choose_rows(train_remote *r, train_data *data, train_
     } else {
         NEED(keep = pboost_alloc(data->rows, sizeof *keep), err);
         TRY(find_available(keep, r, data, result, err));
-        TRY(train_rows_select(data, keep, err));
+        TRY(train_rows_by_part(data, keep, pboost_group_size(r->group), err));
         if (result->unavailable + result->same_unit > 0)
             cli_note(r->cli,
                      "%zu of %zu rows are left out: %zu are not available, for %zu another row of "
                      "their unit is used",
                      all - data->rows, all, result->unavailable, result->same_unit);
     }
-    pboost_remote_set_rows(r->remote, data->id, data->rows);
+    TRY(check_shares(r, data, err));
+    pboost_group_set_rows(r->group, data->id, data->part, data->rows);
 done:
     free(keep);
     return st;
@@ -205,26 +321,35 @@ done:
 
 /* A training asks about every row of the data once.  Rows that an earlier start spent are not
  * available, and their questions are sent again as they were: the oracle counts them once. */
-static pboost_status check_quota(train_remote *r, const train_data *data, pboost_error *err)
+static pboost_status check_quota(train_remote *r, size_t number, const train_data *data,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool *available = NULL;
+    bool *mine = NULL, *available = NULL;
     uint64_t left;
     size_t rows = 0;
 
-    TRY(pboost_remote_rows_left(&left, r->remote, err));
+    st = pboost_remote_rows_left(&left, pboost_group_member(r->group, number), err);
+    TRY(pboost_group_explain(r->group, number, st, err));
     if (data->rows <= left)
         goto done;
+    NEED(mine = pboost_alloc(data->rows, sizeof *mine), err);
     NEED(available = pboost_alloc(data->rows, sizeof *available), err);
-    TRY(pboost_remote_available(available, r->remote, data->id, data->rows, err));
+    for (size_t i = 0; i < data->rows; i++)
+        mine[i] = data->part[i] == number;
+    TRY(ask_available(available, r, number, mine, data, err));
     for (size_t i = 0; i < data->rows; i++)
         rows += available[i];
     if (rows > left)
-        FAIL(err, PBOOST_REFUSED,
-             "the training would ask about %zu rows, but the token has %" PRIu64
-             " left; nothing was asked; train on fewer rows, or get a token with more",
-             rows, left);
+        TRY(pboost_group_explain(
+            r->group, number,
+            pboost_fail(err, PBOOST_REFUSED,
+                        "the training would ask about %zu rows, but the token has %" PRIu64
+                        " left; nothing was asked; train on fewer rows, or get a token with more",
+                        rows, left),
+            err));
 done:
+    free(mine);
     free(available);
     return st;
 }
@@ -233,7 +358,8 @@ pboost_status train_remote_begin(train_remote *r, const train_data *data, pboost
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(check_quota(r, data, err));
+    for (size_t i = 0; i < pboost_group_size(r->group); i++)
+        TRY(check_quota(r, i, data, err));
     r->first = !r->checkpoint.begun;
     if (r->first && r->checkpoint.folder[0] != '\0')
         cli_note(r->cli, "questions and answers are kept in %s", r->checkpoint.folder);
@@ -249,7 +375,7 @@ pboost_status train_remote_recall(train_remote *r, pboost_trainer *trainer, pboo
     pboost_bags bags = {0};
     pboost_error why = {0};
 
-    TRY(pboost_remote_recall(&bags, r->remote, pboost_trainer_rounds_done(trainer), err));
+    TRY(pboost_group_recall(&bags, r->group, pboost_trainer_rounds_done(trainer), err));
     if (bags.n_bags == 0)
         goto done;
     st = pboost_trainer_recall(trainer, &bags, &why);
@@ -266,17 +392,9 @@ const char *train_remote_checkpoint(const train_remote *r)
     return r != NULL && r->ready && r->checkpoint.begun ? r->checkpoint.folder : NULL;
 }
 
-/* All bags of a question are answered or none, and questions are asked one after the other. */
 static bool nothing_spent(const train_remote *r, pboost_status status)
 {
-    unsigned char *answer = NULL;
-    size_t length;
-    pboost_status st = pboost_checkpoint_read(&answer, &length, r->checkpoint.folder,
-                                              "answer-000000-000000", NULL);
-    bool none = st == PBOOST_OK && answer == NULL;
-
-    free(answer);
-    return r->first && status == PBOOST_REFUSED && none;
+    return r->first && status == PBOOST_REFUSED && !pboost_group_answered(r->group);
 }
 
 void train_remote_end(train_remote *r, pboost_status status)

@@ -1,6 +1,7 @@
 /* priorboost train: which rows of the table take part. */
 #include "train_rows.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -120,6 +121,36 @@ done:
     return st;
 }
 
+pboost_status train_rows_load_parts(train_data *out, const pboost_table *table,
+                                    const train_arguments *a, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t col, n = pboost_table_rows(table);
+    char number[24];
+
+    if (a->oracle_of == NULL)
+        return PBOOST_OK;
+    TRY(pboost_table_find(&col, table, a->oracle_of, err));
+    const uint32_t *code = pboost_table_codes(table, col);
+    NEED(out->part = pboost_alloc(n, sizeof *out->part), err);
+    for (size_t i = 0; i < n; i++) {
+        const char *cell = code[i] != UINT32_MAX ? pboost_table_level(table, col, code[i]) : "";
+        for (out->part[i] = 0; out->part[i] < a->oracles.n; out->part[i]++) {
+            snprintf(number, sizeof number, "%u", out->part[i] + 1);
+            if (strcmp(cell, number) == 0)
+                break;
+        }
+        if (out->part[i] == a->oracles.n)
+            FAIL(err, PBOOST_BAD_DATA,
+                 "%s:%zu: '%s' (--oracle-of) is '%.60s'; it must be the number of an --oracle, 1 to"
+                 " %zu",
+                 pboost_table_row_path(table, i), pboost_table_line(table, i), a->oracle_of, cell,
+                 a->oracles.n);
+    }
+done:
+    return st;
+}
+
 pboost_status train_rows_one_by_unit(bool *keep, size_t *dropped, const train_data *data,
                                      pboost_error *err)
 {
@@ -194,6 +225,8 @@ pboost_status train_rows_arrange(train_data *data, const size_t *row, size_t n, 
     TRY(gather(&data->row_key, sizeof *data->row_key, row, n, err));
     TRY(gather(&data->id, sizeof *data->id, row, n, err));
     TRY(gather(&data->unit, sizeof *data->unit, row, n, err));
+    TRY(gather(&data->part, sizeof *data->part, row, n, err));
+    TRY(gather(&data->bag_key, sizeof *data->bag_key, row, n, err));
     if (data->sparse.columns > 0) {
         pboost_entries kept;
         TRY(pboost_entries_gather(&kept, &data->wide_x, row, n, err));
@@ -217,6 +250,24 @@ pboost_status train_rows_select(train_data *data, const bool *keep, pboost_error
         if (keep[i])
             row[n++] = i;
     if (n < data->rows)
+        TRY(train_rows_arrange(data, row, n, err));
+done:
+    free(row);
+    return st;
+}
+
+pboost_status train_rows_by_part(train_data *data, const bool *keep, size_t parts,
+                                 pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t *row = NULL, n = 0;
+
+    NEED(row = pboost_alloc(data->rows, sizeof *row), err);
+    for (size_t p = 0; p < parts; p++)
+        for (size_t i = 0; i < data->rows; i++)
+            if (keep[i] && data->part[i] == p)
+                row[n++] = i;
+    if (parts > 1 || n < data->rows)
         TRY(train_rows_arrange(data, row, n, err));
 done:
     free(row);

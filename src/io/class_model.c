@@ -7,15 +7,13 @@
 #include "model.h"
 #include "table.h"
 
-/* A model with trees has a member for each class in place of weights. */
+/* A model with trees has members in place of weights: of each kind one for each class. */
 static pboost_status put_class_members(json_t *root, const pboost_model *m, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     json_t *names;
 
-    if (m->mixture.n != m->classes.n)
-        FAIL(err, PBOOST_INVALID, "the model has %zu members, but %zu classes", m->mixture.n,
-             m->classes.n);
+    TRY(pboost_classes_check_mixture(&m->mixture, m->classes.n, err));
     TRY(put(root, "classes", names = json_array(), err));
     for (size_t c = 0; c < m->classes.n; c++)
         TRY(append(names, json_string(m->classes.name[c]), err));
@@ -79,23 +77,15 @@ done:
     return st;
 }
 
-/* Each class has trees, or is constant. */
 static pboost_status get_class_members(pboost_model *out, const json_t *root, const char *name,
                                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    pboost_error why;
 
     TRY(pboost_model_get_members(out, root, name, err));
-    if (out->mixture.n != out->classes.n)
-        FAIL(err, PBOOST_BAD_DATA, "%s: there are %zu members, but %zu classes", name,
-             out->mixture.n, out->classes.n);
-    for (size_t c = 0; c < out->mixture.n; c++) {
-        pboost_member_kind kind = out->mixture.member[c].kind;
-        if (kind != PBOOST_MEMBER_TREES && kind != PBOOST_MEMBER_CONSTANT)
-            FAIL(err, PBOOST_BAD_DATA,
-                 "%s: the member of class '%s' is of the kind '%s'; it must be trees or constant",
-                 name, pboost_shown_text(out->classes.name[c]).text, pboost_member_kind_name(kind));
-    }
+    if (pboost_classes_check_mixture(&out->mixture, out->classes.n, &why) != PBOOST_OK)
+        FAIL(err, PBOOST_BAD_DATA, "%s: %s", name, why.message);
 done:
     return st;
 }

@@ -316,46 +316,71 @@ done:
     return st;
 }
 
-/* A class as a member: its weights, or its trees. */
-static pboost_member class_member(const pboost_model *model, size_t class)
+/* Class c of the kind whose members start at `first`: its weights, or its trees. */
+static pboost_member class_member(const pboost_model *model, size_t first, size_t c)
 {
     const pboost_class_coef *coef = &model->classes.coef;
     if (model->mixture.n > 0)
-        return model->mixture.member[class];
-    double *theta = coef->theta + class * (coef->cols + 1);
+        return model->mixture.member[first + c];
+    double *theta = coef->theta + c * (coef->cols + 1);
     return (pboost_member){.kind = PBOOST_MEMBER_GLM,
                            .coef = {coef->cols, theta, theta[coef->cols]}};
 }
 
-/* A column p_CLASS for each class: what the class has of the sum.  Of weights that is the
- * exponential, of which the largest is made 1 so that none overflows; of trees it is the
+/* share, by class: what the class has of the sum, times the weight of the kind.  Of weights that is
+ * the exponential, of which the largest is made 1 so that none overflows; of trees it is the
  * probability of the class against all others. */
+static pboost_status put_kind(exporter *e, onnx_value *share, size_t first, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = e->model->classes.n;
+    onnx_graph *g = &e->graph;
+    bool weights = false;
+
+    for (size_t c = 0; c < n; c++) {
+        pboost_member member = class_member(e->model, first, c);
+        weights = member.kind == PBOOST_MEMBER_GLM || member.kind == PBOOST_MEMBER_SMOOTH;
+        TRY(put_predictor(e, &share[c], &member, err));
+    }
+    onnx_value largest = weights ? pboost_onnx_op(g, "Max", NULL, share, n) : share[0];
+    for (size_t c = 0; c < n; c++)
+        share[c] = weights ? ONNX(g, "Exp", ONNX(g, "Sub", share[c], largest))
+                           : ONNX(g, "Sigmoid", share[c]);
+    onnx_value sum = pboost_onnx_op(g, "Sum", NULL, share, n);
+    for (size_t c = 0; c < n; c++)
+        share[c] = ONNX(g, "Div", share[c], sum);
+    for (size_t c = 0; e->model->mixture.n > n && c < n; c++) {
+        double weight = (double)n * e->model->mixture.member[first].weight;
+        share[c] = ONNX(g, "Mul", share[c], pboost_onnx_double(g, weight));
+    }
+done:
+    return st;
+}
+
+/* A column p_CLASS for each class. */
 static pboost_status put_classes(exporter *e, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_model *model = e->model;
-    size_t n = model->classes.n;
+    size_t n = model->classes.n, end = model->mixture.n > n ? model->mixture.n : n;
     onnx_graph *g = &e->graph;
-    onnx_value *part = NULL;
+    onnx_value *share = NULL, *sum;
     char name[300];
 
-    NEED(part = pboost_alloc(n, sizeof *part), err);
-    for (size_t c = 0; c < n; c++) {
-        pboost_member member = class_member(model, c);
-        TRY(put_predictor(e, &part[c], &member, err));
+    NEED(share = pboost_alloc(2 * n, sizeof *share), err);
+    sum = share + n;
+    for (size_t first = 0; first < end; first += n) {
+        TRY(put_kind(e, share, first, err));
+        for (size_t c = 0; c < n; c++)
+            sum[c] = first == 0 ? share[c] : ONNX(g, "Add", sum[c], share[c]);
     }
-    onnx_value largest = model->mixture.n > 0 ? part[0] : pboost_onnx_op(g, "Max", NULL, part, n);
-    for (size_t c = 0; c < n; c++)
-        part[c] = model->mixture.n > 0 ? ONNX(g, "Sigmoid", part[c])
-                                       : ONNX(g, "Exp", ONNX(g, "Sub", part[c], largest));
-    onnx_value sum = pboost_onnx_op(g, "Sum", NULL, part, n);
     for (size_t c = 0; c < n; c++) {
         snprintf(name, sizeof name, "p_%.280s", model->classes.name[c]);
-        pboost_onnx_name_output(g, ONNX(g, "Div", part[c], sum), name);
+        pboost_onnx_name_output(g, sum[c], name);
         pboost_onnx_put_column(g, true, name, ONNX_DOUBLE);
     }
 done:
-    free(part);
+    free(share);
     return st;
 }
 

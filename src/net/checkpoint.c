@@ -129,7 +129,13 @@ done:
 static bool is_of_checkpoint(const char *name)
 {
     return strcmp(name, "run") == 0 || strcmp(name, "rows") == 0 || strncmp(name, "ask-", 4) == 0 ||
-           strncmp(name, "answer-", 7) == 0;
+           strncmp(name, "answer-", 7) == 0 || strncmp(name, "round-", 6) == 0;
+}
+
+/* The folder of one of several oracles. */
+static bool is_of_oracle(const char *name)
+{
+    return strncmp(name, "oracle-", 7) == 0;
 }
 
 pboost_status pboost_checkpoint_remove(const char *folder, pboost_error *err)
@@ -137,12 +143,17 @@ pboost_status pboost_checkpoint_remove(const char *folder, pboost_error *err)
     pboost_status st = PBOOST_OK;
     struct dirent *entry;
     DIR *files = opendir(folder);
+    char path[4096];
 
     if (files == NULL)
         FAIL(err, PBOOST_OUTPUT, "checkpoint %s: %s", folder, strerror(errno));
-    while ((entry = readdir(files)) != NULL)
+    while ((entry = readdir(files)) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (is_of_oracle(entry->d_name))
+            TRY(pboost_checkpoint_remove(path, err));
         if (is_of_checkpoint(entry->d_name) && unlinkat(dirfd(files), entry->d_name, 0) != 0)
-            FAIL(err, PBOOST_OUTPUT, "%s/%s: %s", folder, entry->d_name, strerror(errno));
+            FAIL(err, PBOOST_OUTPUT, "%s: %s", path, strerror(errno));
+    }
     if (rmdir(folder) != 0 && errno != ENOTEMPTY && errno != EEXIST)
         FAIL(err, PBOOST_OUTPUT, "checkpoint %s: %s", folder, strerror(errno));
 done:

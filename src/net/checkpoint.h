@@ -6,6 +6,8 @@
  * DIR/ask-R       the bags of round R and their cut into questions; written before any is sent
  * DIR/answer-R-P  the reply to question P of round R, as it came; written before it is used
  *
+ * Several oracles have a folder each for ask and answer: see group.h.
+ *
  * Every file appears whole or not at all and is on the disk before the next step. */
 #ifndef PBOOST_NET_CHECKPOINT_H
 #define PBOOST_NET_CHECKPOINT_H

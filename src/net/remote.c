@@ -198,7 +198,7 @@ done:
 /* The bags, as they are asked about: on the disk before a question is sent, and cut as they were if
  * this is not the first start. */
 static pboost_status begin_round(asked_round *out, const pboost_remote *r, size_t round,
-                                 const pboost_bags *bags, pboost_error *err)
+                                 const pboost_bags *bags, bool replace, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     asked_round kept = {0};
@@ -207,7 +207,8 @@ static pboost_status begin_round(asked_round *out, const pboost_remote *r, size_
     TRY(make_round(out, r, bags, err));
     if (r->checkpoint == NULL)
         goto done;
-    TRY(pboost_round_read(&kept, r->checkpoint, round, err));
+    if (!replace)
+        TRY(pboost_round_read(&kept, r->checkpoint, round, err));
     if (kept.n_parts == 0) {
         TRY(pboost_round_write(out, r->checkpoint, round, err));
         goto done;
@@ -318,12 +319,24 @@ static pboost_status ask(void *self, size_t round, const pboost_bags *bags, doub
     asked_round asked = {0};
     size_t width = r->config.rules.width;
 
-    TRY(begin_round(&asked, r, round, bags, err));
+    TRY(begin_round(&asked, r, round, bags, false, err));
     for (size_t p = 0; p < asked.n_parts; p++)
         TRY(ask_part(answer + width * (p > 0 ? asked.end[p - 1] : 0), r, &asked, round, p, err));
 done:
     if (st != PBOOST_OK && bags->n_bags > 0)
         memset(answer, 0, bags->n_bags * width * sizeof *answer);
+    pboost_round_free(&asked);
+    return st;
+}
+
+pboost_status pboost_remote_keep(const pboost_remote *r, size_t round, const pboost_bags *bags,
+                                 bool replace, pboost_error *err)
+{
+    asked_round asked = {0};
+    pboost_status st = PBOOST_OK;
+
+    if (r->checkpoint != NULL && bags->n_bags > 0)
+        st = begin_round(&asked, r, round, bags, replace, err);
     pboost_round_free(&asked);
     return st;
 }

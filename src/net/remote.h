@@ -38,6 +38,11 @@ void pboost_remote_set_rows(pboost_remote *remote, const pboost_id *id, size_t n
 pboost_status pboost_remote_recall(pboost_bags *out, const pboost_remote *remote, size_t round,
                                    pboost_error *err);
 
+/* Writes the bags of a round to the checkpoint, before they are asked about.  replace: what it has
+ * of that round was never sent; otherwise it must be the same. */
+pboost_status pboost_remote_keep(const pboost_remote *remote, size_t round, const pboost_bags *bags,
+                                 bool replace, pboost_error *err);
+
 /* The interface to it; valid as long as the remote.  A question that failed may be asked again,
  * also after some of its parts were answered: those are not lost. */
 pboost_oracle pboost_remote_interface(pboost_remote *remote);

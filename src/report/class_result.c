@@ -1,6 +1,7 @@
 #include "class_result.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "page.h"
 #include "report_json.h"
@@ -40,11 +41,41 @@ static void print_trees(FILE *out, const train_description *d)
                 100.0 * (1.0 - r->mixture_misfit / constant));
 }
 
+/* A kind of member has one for each class. */
+static void print_kinds(FILE *out, const train_description *d)
+{
+    const train_result *r = d->result;
+    double constant = r->misfit[PBOOST_MEMBER_CONSTANT];
+
+    fprintf(out, "\n%-12s %8s %8s %s\n", "member", "weight", "trees",
+            "explains of bags left out of its fit");
+    for (size_t i = 0; i < r->mixture.n; i += d->classes) {
+        const pboost_member *m = &r->mixture.member[i];
+        pboost_member_kind kind = m->kind;
+        size_t trees = 0;
+        for (size_t c = 0; c < d->classes; c++) {
+            trees += m[c].forest.n_trees;
+            kind = m[c].forest.n_trees > 0 ? m[c].kind : kind; /* some classes may be constant */
+        }
+        fprintf(out, "%-12s %8.3g %8zu", pboost_member_kind_name(kind),
+                (double)d->classes * m->weight, trees);
+        if (r->misfit[kind] >= 0.0 && constant > 0.0)
+            fprintf(out, " %.1f %%", 100.0 * (1.0 - r->misfit[kind] / constant));
+        fputc('\n', out);
+    }
+    if (constant > 0.0)
+        fprintf(out, "%-30s %.1f %%\n", "all", 100.0 * (1.0 - r->mixture_misfit / constant));
+    fputs("\nmeans of several models have no weights and no intervals; --model glm has\n", out);
+}
+
 void class_print(FILE *out, const train_description *d)
 {
     const train_result *r = d->result;
     if (r->mixture.n > 0) {
-        print_trees(out, d);
+        if (strcmp(r->model, "trees") == 0)
+            print_trees(out, d);
+        else
+            print_kinds(out, d);
         return;
     }
     const pboost_class_coef *coef = final_coef(r);

@@ -130,8 +130,10 @@ static bool trees_want_less(const plan_set *set)
 {
     for (size_t i = 0; i < set->n; i++)
         for (size_t e = 0; e < set->plan[i].n_costs; e++) {
-            const pboost_plan_point *p = &set->plan[i].point[set->plan[i].cost[e].point];
-            if (pboost_plan_tree_bag_size(p, set->min_bag[i]) != p->bag_size)
+            const pboost_plan *plan = &set->plan[i];
+            size_t point = plan->cost[e].point;
+            if (pboost_plan_tree_bag_size(plan, point, set->min_bag[i]) !=
+                plan->point[point].bag_size)
                 return true;
         }
     return false;
@@ -142,7 +144,7 @@ static void model_sentence(char out[SENTENCE], const plan_set *set)
 {
     const pboost_plan *plan = &set->plan[set->first];
     const pboost_plan_point *best = &plan->point[plan->best];
-    size_t size = pboost_plan_tree_bag_size(best, set->min_bag[set->first]);
+    size_t size = pboost_plan_tree_bag_size(plan, plan->best, set->min_bag[set->first]);
     bool open = set->model == NULL, several = set->n * set->n_epsilon > 1;
     bool trees = open || strcmp(set->model, "trees") == 0 || strcmp(set->model, "auto") == 0;
 
@@ -157,8 +159,9 @@ static void model_sentence(char out[SENTENCE], const plan_set *set)
                  set->model);
     else if (several)
         snprintf(out, SENTENCE,
-                 "%s%s: under noise, ask for bags of half of this size, but not below 64 rows and "
-                 "k; trees need more answers than a GLM. The forecasts are those of a GLM.",
+                 "%s%s: ask for smaller bags in some of these cases, because trees need more "
+                 "answers than a GLM; plan says the size if it has one k and one epsilon. The "
+                 "forecasts are those of a GLM.",
                  open ? "If you choose the model later" : "--model ", open ? "" : set->model);
     else if (open)
         snprintf(out, SENTENCE,
@@ -284,7 +287,7 @@ static json_t *describe_cost(const plan_set *set, size_t i, size_t e)
         (json_int_t)set->min_bag[i], "epsilon", report_json_epsilon(p->epsilon), "possible", 1,
         "bags", pboost_strategy_name(p->bags), "rounds", (json_int_t)p->rounds, "bag_size",
         (json_int_t)p->bag_size, "tree_bag_size",
-        (json_int_t)pboost_plan_tree_bag_size(p, set->min_bag[i]), "excess",
+        (json_int_t)pboost_plan_tree_bag_size(plan, cost->point, set->min_bag[i]), "excess",
         report_json_number(p->excess), "cautious", report_json_number(p->cautious), "loss",
         report_json_number(cost->loss), "kept", report_json_number(cost->kept), "as_good_as_labels",
         report_json_number(cost->labels), "measure", report_json_number(cost->measure),

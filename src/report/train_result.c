@@ -423,8 +423,13 @@ json_t *train_json(const train_description *d)
     if (d->tested)
         json_object_set_new(report, "test_loss",
                             report_json_number(r->history[r->rounds - 1].test_loss));
-    if (d->oracle != NULL)
-        json_object_set_new(report, "oracle", json_string(d->oracle));
+    if (d->oracles == 1)
+        json_object_set_new(report, "oracle", json_string(d->oracle[0]));
+    for (size_t i = 0; d->oracles > 1 && i < d->oracles; i++) {
+        if (i == 0)
+            json_object_set_new(report, "oracle", json_array());
+        json_array_append_new(json_object_get(report, "oracle"), json_string(d->oracle[i]));
+    }
     if (d->leaves_out)
         json_object_set_new(report, "rows_left_out",
                             json_integer((json_int_t)r->unavailable + (json_int_t)r->same_unit));
@@ -459,7 +464,7 @@ static json_t *describe_record(const train_description *d)
                         rules->bounded ? json_pack("[f,f]", rules->lower, rules->upper)
                                        : json_null());
     json_object_set_new(record, "rows", json_integer((json_int_t)d->rows));
-    json_object_set_new(record, "remote", json_boolean(d->oracle != NULL));
+    json_object_set_new(record, "remote", json_boolean(d->oracles > 0));
     json_object_set_new(record, "history", describe_history(r));
     describe_fit(record, d);
     train_describe_model(record, d);

@@ -86,7 +86,8 @@ typedef struct train_description {
         *offset;                   /* columns, and the level that counts as 1; may be NULL */
     const char *const *class_name; /* of the classes that labels are; NULL: they are numbers */
     size_t classes;
-    const char *oracle; /* the URL of the labels; NULL: in this process */
+    const char *const *oracle; /* URLs of the labels, and how many; 0: in this process */
+    size_t oracles;
     bool leaves_out; /* rows may be left out: not available, or another row of the unit is used */
     const char *out; /* the model file; NULL: none is written */
 } train_description;

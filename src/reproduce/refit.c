@@ -19,6 +19,9 @@
 #include "passes/row_pass.h"
 #include "try.h"
 
+#define FEW_ROWS 16  /* by column: a Hessian of so many is far from that of others */
+#define MANY_STEPS 7 /* from a Hessian that is kept: a new one would save more than it costs */
+
 struct pboost_refit {
     const family_info *family;
     size_t cols;
@@ -26,6 +29,7 @@ struct pboost_refit {
     double value;          /* of the losses at `at`, without a penalty; so below */
     double *at, *gradient; /* padded */
     double *gram;          /* cols x cols, lower triangle */
+    size_t gram_rows;      /* of other samples, those that it is of; 0: none */
     double *factor, *step, *scale;
     unsigned char *dropped;
     double *block;
@@ -228,6 +232,31 @@ done:
     return st;
 }
 
+static void fill_report(pboost_fit_report *out, const pboost_newton_report *newton, double l2)
+{
+    *out = (pboost_fit_report){.converged = newton->converged,
+                               .iterations = newton->iterations,
+                               .objective = newton->value,
+                               .gradient_norm = newton->gradient_norm,
+                               .rank = newton->rank,
+                               .first_dropped = newton->first_dropped,
+                               .l2 = l2,
+                               .dispersion = NAN,
+                               .pearson = NAN,
+                               .freedom = NAN,
+                               .eta_sd = NAN};
+}
+
+static pboost_status check_columns(const pboost_coef *coef, const pboost_refit *refit,
+                                   const pboost_samples *samples, pboost_error *err)
+{
+    if (coef->n != refit->cols || samples->x->cols != refit->cols)
+        return pboost_fail(err, PBOOST_INVALID,
+                           "the model has %zu coefficients and the table %zu columns, not %zu",
+                           coef->n, samples->x->cols, refit->cols);
+    return PBOOST_OK;
+}
+
 pboost_status pboost_refit_solve(pboost_coef *coef, pboost_fit_report *report, pboost_refit *refit,
                                  const pboost_samples *all, const pboost_fit_options *options,
                                  pboost_error *err)
@@ -236,24 +265,88 @@ pboost_status pboost_refit_solve(pboost_coef *coef, pboost_fit_report *report, p
     pboost_newton_report newton = {0};
 
     *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
-    if (coef->n != refit->cols || all->x->cols != refit->cols)
-        FAIL(err, PBOOST_INVALID,
-             "the model has %zu coefficients and the table %zu columns, not %zu", coef->n,
-             all->x->cols, refit->cols);
+    TRY(check_columns(coef, refit, all, err));
     coef->intercept = 0.0;
     if (!step_unseen(coef, &newton, refit, options))
         TRY(minimise(coef, &newton, refit, all, options, err));
-    *report = (pboost_fit_report){.converged = newton.converged,
-                                  .iterations = newton.iterations,
-                                  .objective = newton.value,
-                                  .gradient_norm = newton.gradient_norm,
-                                  .rank = newton.rank,
-                                  .first_dropped = newton.first_dropped,
-                                  .l2 = options->l2.value,
-                                  .dispersion = NAN,
-                                  .pearson = NAN,
-                                  .freedom = NAN,
-                                  .eta_sd = NAN};
+    fill_report(report, &newton, options->l2.value);
 done:
+    return st;
+}
+
+/* ---- Other samples --------------------------------------------------------------------------- */
+
+static void fill_hessian(const refit_task *task, double *hessian, double scale)
+{
+    const pboost_refit *r = task->refit;
+    for (size_t j = 0; j < r->cols; j++) {
+        for (size_t i = 0; i <= j; i++)
+            hessian[j * r->cols + i] = scale * r->gram[j * r->cols + i];
+        hessian[j * r->cols + j] += task->l2;
+    }
+}
+
+static double evaluate_others(void *self, const double *x, double *gradient, double *hessian)
+{
+    refit_task *task = self;
+    pboost_refit *r = task->refit;
+    double penalty = 0.0;
+
+    memcpy(task->theta, x, r->cols * sizeof *x);
+    pass_sums sums = pboost_pass_run(&task->plan, task->theta, 0.0, hessian != NULL);
+    for (size_t j = 0; j < r->cols; j++) {
+        gradient[j] = sums.gradient[j] + task->l2 * x[j];
+        penalty += x[j] * x[j];
+    }
+    if (hessian != NULL) {
+        for (size_t j = 0; j < r->cols; j++)
+            memcpy(r->gram + j * r->cols, sums.gram + j * sums.stride, (j + 1) * sizeof *x);
+        r->gram_rows = task->all->n;
+        fill_hessian(task, hessian, 1.0);
+    }
+    return sums.value + 0.5 * task->l2 * penalty;
+}
+
+static void recall_hessian(void *self, const double *x, double *hessian)
+{
+    refit_task *task = self;
+    (void)x;
+    fill_hessian(task, hessian, (double)task->all->n / (double)task->refit->gram_rows);
+}
+
+/* Steps are quasi-Newton ones from the Hessian that is kept, or from a new one where there is none,
+ * samples are few, so that theirs differ much, or the last fit took many steps with it. */
+pboost_status pboost_refit_others(pboost_coef *coef, pboost_fit_report *report, pboost_refit *refit,
+                                  const pboost_samples *others, const pboost_fit_options *options,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_newton_report newton = {0};
+    refit_task task = {.refit = refit, .all = others, .l2 = options->l2.value};
+    bool keep = refit->gram_rows > 0 && others->n / FEW_ROWS >= refit->cols;
+    const pboost_objective f = {.n = refit->cols,
+                                .self = &task,
+                                .evaluate = evaluate_others,
+                                .rough_hessian = keep ? recall_hessian : NULL,
+                                .reach = reach};
+    const pboost_newton_options how = {.max_iterations = options->max_iterations,
+                                       .tolerance = options->tolerance,
+                                       .definite = options->l2.value > 0.0,
+                                       .keeps_hessian = !keep,
+                                       .quadratic = !refit->family->curved,
+                                       .limit = INFINITY};
+
+    *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    TRY(check_columns(coef, refit, others, err));
+    coef->intercept = 0.0;
+    TRY(pboost_pass_init(&task.plan, others, refit->family, NULL, 1, err));
+    NEED(task.theta = calloc(task.plan.padded, sizeof *task.theta), err);
+    TRY(pboost_newton(coef->theta, &newton, &f, &how, err));
+    if (keep && newton.iterations > MANY_STEPS)
+        refit->gram_rows = 0;
+    fill_report(report, &newton, options->l2.value);
+done:
+    pboost_pass_free(&task.plan);
+    free(task.theta);
     return st;
 }

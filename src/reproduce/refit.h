@@ -2,7 +2,9 @@
  *
  * What a pass over the samples found at one point is kept.  The sums of further samples at that
  * same point are added to it, and other targets change it by what they change of X^T y; so the next
- * fit starts with all it needs for a first step, and passes over everything only to refine. */
+ * fit starts with all it needs for a first step, and passes over everything only to refine.
+ *
+ * Or the samples are others each time, of the same kind: then what is kept is a Hessian. */
 #ifndef PBOOST_REFIT_H
 #define PBOOST_REFIT_H
 
@@ -29,5 +31,12 @@ void pboost_refit_retarget(pboost_refit *refit, const double *change);
 pboost_status pboost_refit_solve(pboost_coef *coef, pboost_fit_report *report, pboost_refit *refit,
                                  const pboost_samples *all, const pboost_fit_options *options,
                                  pboost_error *err);
+
+/* Minimises the sum of losses of samples that were in no fit before, from the coefficients that are
+ * given.  `refit` keeps the Hessian of an earlier such fit alone; nothing may be added to it.  The
+ * options are read as above. */
+pboost_status pboost_refit_others(pboost_coef *coef, pboost_fit_report *report, pboost_refit *refit,
+                                  const pboost_samples *others, const pboost_fit_options *options,
+                                  pboost_error *err);
 
 #endif

@@ -26,6 +26,9 @@
  * itself: below 1e-4 for a slice, 1e-5 for all rows.  Draws of the labels change it by 1e-2. */
 #define TOLERANCE 1e-7
 
+/* From this number of features on a Gram matrix takes as long as many gradients. */
+#define COSTLY_FEATURES 24
+
 /* Everything about a series that does not depend on the point. */
 typedef struct {
     const repro_series *series;
@@ -47,6 +50,7 @@ typedef struct {
     size_t n_fits, n_path; /* with n_path == 1 only the last is kept */
     double *target;        /* by row of the table */
     pboost_refit *refit;   /* lets each fit continue from the one before; or NULL */
+    bool others;           /* fits have no rows in common */
 } model;
 
 static pboost_coef *current(model *m)
@@ -71,7 +75,8 @@ static pboost_status fit_range(model *m, size_t first, size_t n, pboost_error *e
     if (next != last)
         memcpy(next->theta, last->theta, last->n * sizeof *last->theta);
     if (m->refit != NULL)
-        TRY(pboost_refit_solve(next, &report, m->refit, &samples, &options, err));
+        TRY((m->others ? pboost_refit_others : pboost_refit_solve)(next, &report, m->refit,
+                                                                   &samples, &options, err));
     else
         TRY(pboost_event_fit(next, &report, &samples, &options, err));
     if (!report.converged)
@@ -111,7 +116,7 @@ static pboost_status fit(void *self, const pboost_answers *answers, size_t first
     for (size_t b = newest; b < bags.n_bags; b++)
         for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++)
             m->target[bags.row[i]] = mean[b];
-    if (m->refit != NULL)
+    if (m->refit != NULL && !m->others)
         TRY(add_range(m, bags.start[newest], bags.n_rows - bags.start[newest], err));
     TRY(fit_range(m, bags.start[first_bag], bags.n_rows - bags.start[first_bag], err));
 done:
@@ -195,7 +200,8 @@ static pboost_status train_rounds(pboost_coef *path, size_t n_path, const runner
     options.threads = 1;
     options.on_round = on_round;
     options.user = (void *)(uintptr_t)r;
-    if (r->series->algorithm == PBOOST_PBPREFIX)
+    m.others = r->series->algorithm == PBOOST_PRIORBOOST;
+    if (!m.others || (m.table->features >= COSTLY_FEATURES && r->setup->l2 > 0.0))
         TRY(pboost_refit_create(&m.refit, m.options.family, m.table->features, m.table->longest,
                                 err));
     TRY(oracle_make(&oracle, r, rows, epsilon, err));
@@ -274,14 +280,22 @@ done:
     return st;
 }
 
+/* By blocks, in which the answers stay in the cache while all columns use them. */
 static void change_moment(oneshot *o, size_t features)
 {
-    size_t n = o->bags.n_bags;
+    enum { BLOCK = 2048 };
     for (size_t j = 0; j < features; j++) {
-        double moment = pboost_glm_kernels()->dot(o->answer, o->sums + j * o->pitch, n);
-        o->change[j] = moment - o->moment[j];
-        o->moment[j] = moment;
+        o->change[j] = -o->moment[j];
+        o->moment[j] = 0.0;
     }
+    for (size_t first = 0; first < o->bags.n_bags; first += BLOCK) {
+        size_t left = o->bags.n_bags - first, n = left < BLOCK ? left : BLOCK;
+        for (size_t j = 0; j < features; j++)
+            o->moment[j] +=
+                pboost_glm_kernels()->dot(o->answer + first, o->sums + j * o->pitch + first, n);
+    }
+    for (size_t j = 0; j < features; j++)
+        o->change[j] += o->moment[j];
 }
 
 /* The targets are put in the order of the table, in which it is fastest read. */

@@ -105,6 +105,37 @@ expect 0 priorboost report model.json --out compare.html
 expect 0 priorboost export model.json model.onnx --json
 [ "$(field family)" = classes ] && [ -s model.onnx ] || fail "the model is not exported"
 
+# Curves, and the weighted mean of all models.
+expect 0 train --label party --test test.csv --model smooth --json
+[ "$(field model) $(field columns.2)" = 'smooth s(age).1' ] || fail "the columns are $(field columns)"
+within 0.7 1.09 "$(field test_loss)"
+loss=$(field test_loss)
+expect 0 priorboost evaluate --model model.json --data test.csv --json
+within 0.999999 1.000001 "$(python3 -c 'import sys; print(float(sys.argv[1])/float(sys.argv[2]))' "$(field loss)" "$loss")"
+expect 0 priorboost predict --model model.json --data test.csv --interval
+expect 0 train --label party --test test.csv --model auto --report auto.html --json
+[ "$(field model)" = auto ] || fail "the model is $(field model)"
+within 0.7 1.09 "$(field test_loss)"
+loss=$(field test_loss)
+cp model.json auto.json
+expect 0 train --label party --test test.csv --model auto --threads 2
+printed 'explains of bags left out of its fit'
+cmp -s model.json auto.json || fail "threads change the mixture"
+expect 0 priorboost evaluate --model model.json --data test.csv --json
+within 0.999999 1.000001 "$(python3 -c 'import sys; print(float(sys.argv[1])/float(sys.argv[2]))' "$(field loss)" "$loss")"
+expect 3 priorboost predict --model model.json --data test.csv --interval
+says 'have no intervals'
+expect 0 priorboost report model.json --out compare.html
+expect 0 priorboost export model.json model.onnx
+python3 - <<'PY'
+import json
+model = json.load(open("model.json"))
+del model["members"][-1]
+json.dump(model, open("broken.json", "w"))
+PY
+expect 3 priorboost predict --model broken.json --data test.csv
+says 'broken.json: '
+
 # Given bags: counts or proportions of each class.
 python3 - <<'PY'
 import csv, random
@@ -130,6 +161,10 @@ within 0.9 1.7 "$(field theta.2.0)" # 0.8 + 0.5
 counts=$(field theta)
 expect 0 given --answers counts.csv --model trees --json
 [ "$(field members.0.kind)" = trees ] || fail "given bags have no trees"
+expect 0 given --answers counts.csv --model auto --json
+[ "$(field model)" = auto ] || fail "given bags have no mixture"
+expect 0 given --answers counts.csv --model smooth --json
+[ "$(field model)" = smooth ] || fail "given bags have no curves"
 expect 0 given --answers parts.csv --answer-columns count=who --json
 [ "$(field theta)" = "$counts" ] || fail "counts and proportions differ"
 expect 0 given --answers counts.csv --class-columns blue,red,green --json
@@ -148,7 +183,8 @@ refuse() { # refuse CODE MESSAGE COMMAND...
 refuse 2 "--family is required: label 'number' has numbers" train --label number
 refuse 2 "--bounds cannot be used with --family classes" train --label party --bounds 0,1
 refuse 2 '--offset cannot be used with --family classes' train --label party --offset age
-refuse 2 '--model cannot be used with --family classes: only glm and trees have classes' train --label party --model smooth
+refuse 2 '--model smooth is for --estimator aggregate' train --label party --model smooth --estimator event
+refuse 2 '--l2 is for --model glm, not for auto' train --label party --model auto --l2 1
 refuse 2 '--estimator cannot be used with --family classes' train --label party --estimator cv
 refuse 2 '--l2 cv cannot be used' train --label party --l2 cv
 refuse 2 '--round cannot be used' train --label party --round

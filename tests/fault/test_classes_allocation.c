@@ -69,6 +69,38 @@ static void trees_may_run_out_of_memory(void **state)
     class_table_free(&t);
 }
 
+static void a_mixture_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    class_table t = class_table_make(200, 2, 3, 1);
+    pboost_column column[] = {{.number = t.x, .stride = 2}, {.number = t.x + 1, .stride = 2}};
+    pboost_columns columns = {.rows = t.n, .n = 2, .column = column};
+    pboost_answers *answers = class_answers(&t, 10, 0.0, NULL, 1);
+    pboost_mixture_options o = PBOOST_MIXTURE_OPTIONS_INIT;
+    pboost_mixture_report report;
+    pboost_samples rows = {.x = &t.matrix, .n = t.n};
+    pboost_error err = {0};
+    double p[600];
+    long n = 1;
+
+    o.forest.trees = 1;
+    o.forest.min_rows = 10;
+    for (; n == 1 || injected(); n++) {
+        pboost_mixture mixture;
+        inject_allocation(n);
+        pboost_status st = pboost_classes_fit_mixture(&mixture, &report, PLAIN(t.matrix), &columns,
+                                                      answers, 0, &o, &err);
+        if (st == PBOOST_OK)
+            st = pboost_classes_predict_mixture(p, &mixture, 3, &rows, &columns, 1, &err);
+        inject_nothing();
+        assert_int_equal(st, injected() ? PBOOST_NO_MEMORY : PBOOST_OK);
+        pboost_mixture_free(&mixture);
+    }
+    assert_true(n > 200);
+    pboost_answers_free(answers);
+    class_table_free(&t);
+}
+
 static void evaluating_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -92,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(training_may_run_out_of_memory),
                                        cmocka_unit_test(trees_may_run_out_of_memory),
+                                       cmocka_unit_test(a_mixture_may_run_out_of_memory),
                                        cmocka_unit_test(evaluating_may_run_out_of_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -369,6 +369,13 @@ mutant "kept: which options there were" cli/train_checkpoint.c server_checkpoint
 mutant "kept: the order of the rows" cli/train_checkpoint.c server_checkpoint 'TRY(train_rows_arrange(data, row, rows->n_rows, err));' ';'
 mutant "kept: answers of a fit that must not be used" cli/cmd_train.c server_checkpoint '!result.usable && !a->force' 'false'
 mutant "kept: the quota is looked at first" cli/train_remote.c server_checkpoint 'rows > left' 'false'
+mutant "several oracles: bags are made within one" core/train/trainer.c server_group 'return t->options.parts > 1 ?' 'return false ?'
+mutant "several oracles: a bag has rows of one" net/group.c server_group 'i > bags->start[b] && part != *out' 'false'
+mutant "several oracles: their rules are equal" net/group.c server_group 'TRY(compare_rules(g, i, err));' ';'
+mutant "several oracles: the largest k" net/group.c server_group 'rules.min_bag > g->rules.min_bag ?' 'i == 0 ?'
+mutant "several oracles: all bags are kept before one is sent" net/group.c server_group 'TRY(keep_round(s, g, round, err));' ';'
+mutant "several oracles: bags that were never sent are not used" net/group.c server_group '&s[i].bags, !begun, err' '&s[i].bags, false, err'
+mutant "several oracles: ids of its own rows only" cli/train_remote.c server_group 'given ? data->part[i] == number : !keep[i]' '!keep[i]'
 mutant "the page's policy" server/request.c server_page "default-src 'none'" "default-src 'self'"
 [ "$list" ] || echo "$killed caught, $survivors survived"
 [ "$survivors" -eq 0 ]

@@ -124,6 +124,23 @@ class Rows(Learner):
             self.assertEqual((remote["rows_spent"], remote["rows_left_out"]), (531, 69))
             self.assertIn("69 of 600 rows are left out", self.said)
 
+    def test_keys_of_bags_stay_with_their_rows(self):
+        """Rows that are left out take their --bag-key with them: bags are neighbours in its order."""
+        self.make_tables()
+        with open(f"{self.folder}/features.csv", newline="") as file:
+            key = {int(line["id"]): float(line["a"]) for line in csv.DictReader(file)}
+        with self.serve(rows=self.labels[40:], min_bag=8) as service:
+            self.train(service, "--hash", "6", "--bag-key", "a", "--rounds", "1", "--bag-size", "8", "--skip-unavailable",
+                       "--checkpoint", f"{self.folder}/kept")
+        question = pathlib.Path(f"{self.folder}/kept/ask-000000").read_bytes()[8:]
+        bags, rows = struct.unpack_from("<II", question, 8)
+        size = struct.unpack_from(f"<{bags}I", question, len(question) - 8 * rows - 4 * bags)
+        keys = iter([key[i] for i in struct.unpack(f"<{rows}q", question[-8 * rows:])])
+        ranges = sorted((min(bag), max(bag)) for bag in ([next(keys) for _ in range(n)] for n in size))
+        self.assertEqual((rows, len(ranges) > 50), (560, True))
+        for before, after in zip(ranges, ranges[1:]):
+            self.assertLessEqual(before[1], after[0])
+
     def test_units(self):
         self.make_tables()
         path = f"{self.folder}/features.csv"

@@ -110,6 +110,14 @@ def _bag_meat(batches: Batches, d: int, at: ClassPoint, shared: Any) -> Batches:
         yield batch_of(names, [{"bags": bags, "moments": misfit, "sums": sums}])
 
 
+def _bag_scores(batches: Batches, d: int, at: ClassPoint, shared: Any) -> Batches:
+    """Give the squares of what whole bags add to the vector of the next step."""
+    for x, sizes, bags in bag_batches(batches, d):
+        sums = class_pieces.scores(x, sizes, at, shared.value.of(numbers_of(bags)))
+        yield batch_of(("bag", "sums"), [{"bag": bags[0, 0], "sums": sums}])
+
+
+bag_scores = marked(_bag_scores)
 bag_sums = marked(_bag_sums)
 bag_meat = marked(_bag_meat)
 
@@ -125,6 +133,11 @@ class ClassBagPasses(BagPasses):
         """Add up the matrix and the vector of the next step."""
         self.use(known.use, known)
         return self.gram_in_use(at)
+
+    def scores(self, at: ClassPoint, known: Known) -> Array:
+        """Add up the squares of what bags add to the vector of the next step."""
+        self.use(known.use, known)
+        return self.added(bag_scores(self.d, at, self.shared))
 
     def meat(self, at: ClassPoint, known: Known) -> tuple[Array, Array]:
         """Add up what the covariance is made of; and how far each answer is off."""

@@ -74,7 +74,7 @@ class ClassPoint:
     def rows_size(self) -> int:
         """Return how many numbers `row_sums` gives: PBOOST_CLASS_ROWS_SIZE."""
         n = len(self.parameter)
-        return 3 + 2 * self.classes + n * n + n
+        return 2 + 2 * self.classes + n * n + n
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,15 @@ def meat(x: Array, sizes: Array, at: ClassPoint, known: Known) -> tuple[Array, A
     return out, misfit
 
 
+def scores(x: Array, sizes: Array, at: ClassPoint, known: Known) -> Array:
+    """Return the sum over bags of the squares of what each adds to the vector of `gram`."""
+    n = len(at.parameter)
+    out = np.empty(n * n)
+    part, _kept = describe_part(x, sizes)
+    _check(lib.part_class_scores, address(out), part, at.lend(), known.lend(), 1)
+    return out
+
+
 def row_sums(x: Array, answer: Array, at: ClassPoint) -> Array:
     """Return what rows with the answers to their bags add to the event-level loss."""
     out = np.empty(at.rows_size())
@@ -158,6 +167,9 @@ class ClassSums(Protocol):
 
     def meat(self, at: ClassPoint, known: Known) -> tuple[Array, Array]:
         """Return `meat`, summed, and by bag."""
+
+    def scores(self, at: ClassPoint, known: Known) -> Array:
+        """Return `scores`, summed."""
 
     def rows(self, at: ClassPoint) -> Array:
         """Return `row_sums`, summed."""
@@ -193,6 +205,9 @@ def fit(
         view(out, total)
         view(misfit, distance)
 
+    def scores_at(at: Any, known: Any, out: Any) -> None:
+        view(out, sums.scores(ClassPoint.read(at), Known.read(known, n, classes)))
+
     def rows_at(at: Any, out: Any) -> None:
         view(out, sums.rows(ClassPoint.read(at)))
 
@@ -203,6 +218,7 @@ def fit(
         _library.ClassMomentsFunction(lambda _, *given: relay.status(moments_at, *given[:-1])),
         _library.ClassGramFunction(lambda _, *given: relay.status(gram_at, *given[:-1])),
         _library.ClassMeatFunction(lambda _, *given: relay.status(meat_at, *given[:-1])),
+        _library.ClassGramFunction(lambda _, *given: relay.status(scores_at, *given[:-1])),
         _library.ClassRowsFunction(lambda _, *given: relay.status(rows_at, *given[:-1])),
     )
     options.struct_size = _library.FIT_OPTIONS_SIZE

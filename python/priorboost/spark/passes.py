@@ -218,9 +218,12 @@ class BagPasses:
 
     def columns(self) -> Array:
         """Add up the columns of all rows."""
-        stage = bag_columns(self.d, self.base)
+        return self.added(bag_columns(self.d, self.base))
+
+    def added(self, stage: Any) -> Array:
+        """Run a stage and add up its sums, in the order of the bags."""
         found = self.bags.mapInArrow(stage, schema("bag", "sums")).collect()
-        return pieces.add_parts([np.frombuffer(cell) for _, cell in sorted(found)], "columns")
+        return pieces.add_parts([np.frombuffer(cell) for _, cell in sorted(found)], "sums")
 
     def stage(self, at: Any) -> Any:
         """Return the stage that tries a point."""

@@ -110,7 +110,9 @@ double pboost_bags_cost(const pboost_bags *bags, const double *score)
     for (size_t b = 0; b < bags->n_bags; b++) {
         const size_t *row = bags->row + bags->start[b];
         size_t size = bags->start[b + 1] - bags->start[b];
-        double origin = size > 0 ? score[row[0]] : 0, sum = 0, within = 0;
+        if (size < 2)
+            continue;
+        double origin = score[row[0]], sum = 0, within = 0;
         for (size_t i = 0; i < size; i++)
             sum += score[row[i]] - origin;
         double mean = sum / (double)size;

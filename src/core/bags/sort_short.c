@@ -103,20 +103,24 @@ static uint32_t spread_values(record *restrict b, const double *restrict value,
 
 static void short_sort(record *a, record *b, size_t n, const short_work *work, int depth);
 
-/* Sorts a, which is ordered by cell, with the help of b. */
-static void sort_cells(record *a, record *b, size_t n, const cells *c, uint32_t most,
-                       const short_work *work, int depth)
+/* Sorts the cells that hold many of the records of a, which is ordered by cell, so that insertion
+ * can do the rest.  A cell of 2 TINY and more holds some record that is looked at and the one TINY
+ * after it.  The ends of cells are all found first: sorting one needs their place. */
+static void sort_full_cells(record *a, record *b, size_t n, const cells *c, const short_work *work,
+                            int depth)
 {
-    if (most <= TINY) {
-        insertion_sort(a, n);
-        return;
+    size_t from[SHORT / TINY + 1], to[SHORT / TINY + 1], n_full = 0;
+    for (size_t at = 0; at + TINY < n;) {
+        uint32_t cell = cell_of(c, a[at].value);
+        if (cell_of(c, a[at + TINY].value) != cell) {
+            at += TINY;
+            continue;
+        }
+        from[n_full] = cell > 0 ? work->count[cell - 1] : 0;
+        at = to[n_full++] = work->count[cell];
     }
-    for (size_t from = 0, to; from < n; from = to) {
-        uint32_t cell = cell_of(c, a[from].value);
-        for (to = from + 1; to < n && cell_of(c, a[to].value) == cell; to++)
-            ;
-        short_sort(a + from, b + from, to - from, work, depth + 1);
-    }
+    for (size_t i = 0; i < n_full; i++)
+        short_sort(a + from[i], b + from[i], to[i] - from[i], work, depth + 1);
 }
 
 /* Sorts a, n <= SHORT, with the help of b. */
@@ -141,7 +145,9 @@ static void short_sort(record *a, record *b, size_t n, const short_work *work, i
     }
     uint32_t most = spread(b, a, n, &c, work);
     memcpy(a, b, n * sizeof *a);
-    sort_cells(a, b, n, &c, most, work, depth);
+    if (most > TINY)
+        sort_full_cells(a, b, n, &c, work, depth);
+    insertion_sort(a, n);
 }
 
 /* As pboost_short_write, sorting by insertion. */
@@ -163,12 +169,9 @@ void pboost_short_sort(size_t *row, double *sorted, const double *value, const s
                        size_t n, const cells *c, record *a, record *b, const short_work *work)
 {
     uint32_t most = spread_values(a, value, value_row, n, c, work);
-    if (most <= TINY) {
-        insert_out(row, sorted, a, n);
-        return;
-    }
-    sort_cells(a, b, n, c, most, work, 0);
-    pboost_short_write(row, sorted, a, n);
+    if (most > TINY)
+        sort_full_cells(a, b, n, c, work, 0);
+    insert_out(row, sorted, a, n);
 }
 
 void pboost_short_read(record *a, const double *value, const size_t *row, size_t n)

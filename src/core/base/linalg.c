@@ -27,32 +27,52 @@ static double dot(const glm_kernels *kernels, const double *a, const double *b, 
     return sum;
 }
 
+/* Element (i, j) below the diagonal, from those of row i and row j before it. */
+static void find_element(pboost_cholesky *c, const glm_kernels *kernels, size_t i, size_t j)
+{
+    double *row = c->l + i * c->n;
+    const double *other = c->l + j * c->n;
+    if (c->dropped[i] || c->dropped[j])
+        row[j] = 0.0;
+    else
+        row[j] = (row[j] * c->scale[i] * c->scale[j] - dot(kernels, row, other, j)) / other[j];
+}
+
+static void find_pivot(pboost_cholesky *c, const glm_kernels *kernels, size_t i, double tolerance,
+                       bool may_drop)
+{
+    double *row = c->l + i * c->n, pivot = 1.0 - dot(kernels, row, row, i);
+    if (!(pivot > tolerance) && may_drop)
+        c->dropped[i] = 1;
+    if (c->dropped[i])
+        memset(row, 0, i * sizeof *row);
+    row[i] = c->dropped[i] ? 1.0 : sqrt(pivot > tolerance ? pivot : tolerance);
+}
+
+/* An element waits for the one before it in its row; several rows wait at the same time. */
 size_t pboost_cholesky_factor(pboost_cholesky *c, double tolerance, bool may_drop)
 {
+    enum { TOGETHER = 8 };
     const glm_kernels *kernels = pboost_glm_kernels();
     size_t n = c->n, rank = 0;
     for (size_t i = 0; i < n; i++) {
-        double *row = c->l + i * n;
-        bool usable = row[i] > 0.0 && isfinite(row[i]);
+        double diagonal = c->l[i * n + i];
+        bool usable = diagonal > 0.0 && isfinite(diagonal);
         if (!usable)
             c->dropped[i] = 1;
-        c->scale[i] = usable ? 1.0 / sqrt(row[i]) : 0.0;
-        for (size_t j = 0; j < i; j++) {
-            const double *other = c->l + j * n;
-            if (c->dropped[i] || c->dropped[j])
-                row[j] = 0.0;
-            else
-                row[j] =
-                    (row[j] * c->scale[i] * c->scale[j] - dot(kernels, row, other, j)) / other[j];
+        c->scale[i] = usable ? 1.0 / sqrt(diagonal) : 0.0;
+    }
+    for (size_t first = 0; first < n; first += TOGETHER) {
+        size_t end = n - first < TOGETHER ? n : first + TOGETHER;
+        for (size_t j = 0; j < first; j++)
+            for (size_t i = first; i < end; i++)
+                find_element(c, kernels, i, j);
+        for (size_t i = first; i < end; i++) {
+            for (size_t j = first; j < i; j++)
+                find_element(c, kernels, i, j);
+            find_pivot(c, kernels, i, tolerance, may_drop);
+            rank += !c->dropped[i];
         }
-        double pivot = 1.0 - dot(kernels, row, row, i);
-        if (!(pivot > tolerance) && may_drop)
-            c->dropped[i] = 1;
-        if (c->dropped[i])
-            for (size_t j = 0; j < i; j++)
-                row[j] = 0.0;
-        row[i] = c->dropped[i] ? 1.0 : sqrt(pivot > tolerance ? pivot : tolerance);
-        rank += !c->dropped[i];
     }
     return rank;
 }

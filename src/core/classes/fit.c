@@ -35,9 +35,9 @@ pboost_status pboost_classes_check(const pboost_features *features, size_t class
         FAIL(err, PBOOST_INVALID,
              "l2 by cross-validation is not there for classes; it must be a "
              "number or the default");
-    if (o->curves > 0 || o->bag_effects)
-        FAIL(err, PBOOST_INVALID, "%s are not there for classes",
-             o->curves > 0 ? "curves" : "bag effects");
+    TRY(pboost_fit_curves_check(o, features->x.cols, err));
+    if (o->bag_effects)
+        FAIL(err, PBOOST_INVALID, "bag effects are not there for classes");
     if (features->offset != NULL)
         FAIL(err, PBOOST_INVALID,
              "classes take no offset: a number that all classes share changes no probability");
@@ -81,11 +81,12 @@ void pboost_class_fit_free(class_fit *fit)
     free(fit->noise);
     free(fit->size);
     free(fit->blur);
-    free(fit->frozen);
     free(fit->slope);
     free(fit->parameter);
     free(fit->start);
     free(fit->penalty);
+    free(fit->ridge);
+    free(fit->evidence);
 }
 
 void pboost_class_sum_one(double *answer, const double *proportion, size_t classes)
@@ -130,7 +131,6 @@ pboost_status pboost_class_reserve(class_fit *fit, pboost_error *err)
     TRY(pboost_levenberg_init(&fit->lm, fit->pass.n_parameters, err));
     NEED(fit->size = pboost_alloc(m, sizeof(double)), err);
     NEED(fit->blur = pboost_alloc(m, sizeof(double)), err);
-    NEED(fit->frozen = pboost_alloc_large(m * fit->classes, sizeof(double)), err);
     NEED(fit->slope = pboost_alloc_large(m * fit->classes, sizeof(double)), err);
     NEED(fit->parameter = calloc(fit->pass.n_parameters, sizeof(double)), err);
     NEED(fit->start = calloc(fit->pass.n_parameters, sizeof(double)), err);
@@ -152,7 +152,7 @@ static pboost_status fit_init(class_fit *fit, const pboost_features *features,
     size_t n_rows = given->start[fit->n_bags] - given->start[0], m = fit->n_bags;
     size_t *begin;
 
-    TRY(pboost_gather_rows(&fit->rows, &fit->units, &bags, o->intercept, o->threads, err));
+    TRY(pboost_gather_rows(&fit->rows, &fit->units, &bags, o->intercept, true, o->threads, err));
     begin = fit->rows.start;
     if (o->estimator == PBOOST_EVENT) {
         m = n_rows;
@@ -165,6 +165,7 @@ static pboost_status fit_init(class_fit *fit, const pboost_features *features,
                                o->threads, err));
     TRY(pboost_class_load_answers(fit, given, err));
     TRY(pboost_class_reserve(fit, err));
+    TRY(pboost_class_ridges_init(fit, err));
 done:
     return st;
 }

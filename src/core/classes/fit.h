@@ -17,6 +17,8 @@ typedef struct {
     void (*gram)(double *gram, double *vector, class_fit *fit);
     /* At the point: sum of J'W V WJ (lower triangle); misfit, by bag: r' V^-1 r. */
     void (*meat)(double *meat, double *misfit, class_fit *fit);
+    /* At the point: sum of s s' (lower triangle), where s = J'W (answer - mean) of a bag. */
+    void (*scores)(double *squares, class_fit *fit);
 } class_access;
 
 extern const class_access PBOOST_CLASS_LOCAL;
@@ -34,11 +36,15 @@ struct class_fit {
     double *noise;   /* its variance */
     class_pass pass; /* over the bags that are fitted */
     class_moments point, trial;
-    double *size, *blur;    /* by bag: n_B and l_B, frozen while the minimiser works */
-    double *frozen, *slope; /* by bag and class: the mean there; the residual over its variance */
+    double *size, *blur; /* by bag: n_B and l_B, frozen while the minimiser works */
+    double *slope;       /* by bag and class: the residual over its variance */
     double *parameter, *start;
     double *penalty; /* by column of a class: lambda, that of the intercept first */
     double lambda, freedom, pearson;
+    size_t n_ridges; /* by group of columns: the straight ones, then those of each curve */
+    double *ridge, *evidence;
+    size_t ridge_refreshes;
+    bool ridges_settled;
     bool noisy;
     levenberg lm;
 };
@@ -77,7 +83,9 @@ pboost_status pboost_class_load_answers(class_fit *fit, const bag_proportions *g
 
 /* The constant model into fit->start, and the penalties: before anything is minimised. */
 void pboost_class_set_start(class_fit *fit);
-void pboost_class_set_penalty(class_fit *fit);
+double pboost_class_set_penalty(class_fit *fit); /* returns the usual lambda */
+/* The loss of bags with these means. */
+double pboost_class_loss(const class_fit *fit, const double *mean);
 /* The penalty at x; and what it adds to a gradient and to a matrix (lower triangle). */
 double pboost_class_penalty_at(const class_fit *fit, const double *x);
 void pboost_class_penalise(double *gradient, double *matrix, const class_fit *fit, const double *x);
@@ -87,15 +95,21 @@ void pboost_class_set_slopes(class_fit *fit);
 double pboost_class_rounding(const class_fit *fit);
 
 /* Minimises from fit->parameter, which is the point.  `freeze` freezes the sizes there and returns
- * the rounding of the value; it is called until it changes nothing. */
+ * the rounding of the value; it is called until it changes nothing.  usual: see ridge.c. */
 pboost_status pboost_class_minimise(class_fit *fit, pboost_fit_report *report,
                                     const levenberg_problem *problem,
-                                    double (*freeze)(void *self, size_t refreshes),
+                                    double (*freeze)(void *self, size_t refreshes), double usual,
                                     pboost_error *err);
 
 /* Solves from coef or from the constant model, whichever explains the answers better. */
 pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
                                  const pboost_class_coef *coef, pboost_error *err);
+
+/* Ridges from the answers: `usual` is where they start and what they are compared with.  refresh is
+ * called after a fit with the ridges in use; settled: it changes nothing any more. */
+pboost_status pboost_class_ridges_init(class_fit *fit, pboost_error *err);
+void pboost_class_ridges_start(class_fit *fit, double usual);
+void pboost_class_ridges_refresh(class_fit *fit, double usual);
 
 /* Weights of the working equation at a bag's mean, 1/(V of a class), and 0 for a bag that says
  * nothing. */
@@ -105,8 +119,9 @@ double pboost_class_weight(const class_fit *fit, size_t bag, double mean);
  * pearson. */
 pboost_status pboost_class_covariance(double *covariance, class_fit *fit, pboost_error *err);
 
-/* What the access PBOOST_CLASS_LOCAL calls meat. */
+/* What the access PBOOST_CLASS_LOCAL calls meat and scores. */
 void pboost_class_meat(double *meat, double *misfit, class_fit *fit);
+void pboost_class_scores(double *squares, class_fit *fit);
 
 /* Whether the proportions of all answers explain the answers better than the model does, given the
  * means of whole bags of both. */
@@ -117,6 +132,14 @@ void pboost_class_fill_report(pboost_fit_report *report, const class_fit *fit);
 /* direction = where vectors vary most, whose n x n cross products about their mean are `cross`
  * (lost).  work: n (n + 1) numbers. */
 void pboost_class_direction(double *direction, double *work, double *cross, size_t n);
+
+/* pboost_classes_fit_trees; left_out (by bag from first_bag and class, NULL: not wanted) gets what
+ * forests that had not seen the bag predict of its answer, divided by its sum. */
+pboost_status pboost_class_forests(pboost_mixture *out, pboost_forest_report *report,
+                                   double *left_out, const pboost_columns *columns, size_t cols,
+                                   const double *weight, const pboost_answers *answers,
+                                   size_t first_bag, const pboost_forest_options *options,
+                                   pboost_error *err);
 
 /* Between the units of x and standard units. */
 void pboost_class_enter(double *parameter, const class_fit *fit, const pboost_class_coef *coef);

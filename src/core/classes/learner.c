@@ -6,6 +6,7 @@
 #include "base/jacobi.h"
 #include "base/options.h"
 #include "classes/fit.h"
+#include "data/curve.h"
 #include "data/matrix.h"
 #include "try.h"
 
@@ -24,7 +25,9 @@ pboost_status pboost_classes_create(pboost_classes **out, const pboost_features 
     pboost_status st = PBOOST_OK;
     pboost_classes *model = NULL;
     pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
-    pboost_samples all = {.x = &features->x, .n = features->x.rows, .weight = features->weight};
+    pboost_matrix x =
+        pboost_matrix_straight(&features->x); /* curves of finite numbers are finite */
+    pboost_samples all = {.x = &x, .n = x.rows, .weight = features->weight};
 
     *out = NULL;
     TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));

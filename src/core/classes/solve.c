@@ -62,18 +62,17 @@ double pboost_class_penalty_at(const class_fit *fit, const double *x)
     return 0.5 * sum;
 }
 
-/* The loss of a bag relative to where the sizes were frozen, where it is that of least squares. */
-static double loss_at(const class_fit *fit, const double *mean)
+/* Half the deviance of the answers.  The constant that makes it 0 where a mean is its answer keeps
+ * the value, and so what counts as converged, of the size of what the fit can change. */
+double pboost_class_loss(const class_fit *fit, const double *mean)
 {
     size_t n = fit->classes;
     double sum = 0.0;
     for (size_t b = 0; b < fit->pass.n_bags; b++)
-        for (size_t c = 0; fit->size[b] > 0.0 && c < n; c++) {
-            double y = fit->answer[b * n + c], at = fit->frozen[b * n + c];
-            double from = fmax(at + fit->blur[b], LEAST_MEAN);
-            double to = fmax(mean[b * n + c] + fit->blur[b], LEAST_MEAN);
-            sum += 0.5 * (y - at) * (y - at) * pboost_class_weight(fit, b, at) -
-                   fit->size[b] * (y + fit->blur[b]) * log(to / from);
+        for (size_t i = b * n; fit->size[b] > 0.0 && i < (b + 1) * n; i++) {
+            double y = fit->answer[i] + fit->blur[b];
+            double to = fmax(mean[i] + fit->blur[b], LEAST_MEAN);
+            sum += fit->size[b] * (y > 0.0 ? y * log(y / to) : -y * log(to));
         }
     return sum;
 }
@@ -82,7 +81,7 @@ static double attempt(void *self, const double *x)
 {
     class_fit *fit = self;
     fit->access->run(&fit->trial, fit, x);
-    double value = loss_at(fit, fit->trial.mean) + pboost_class_penalty_at(fit, x);
+    double value = pboost_class_loss(fit, fit->trial.mean) + pboost_class_penalty_at(fit, x);
     return isfinite(value) ? value : INFINITY;
 }
 
@@ -126,7 +125,8 @@ static void local_gram(double *gram, double *vector, class_fit *fit)
                            fit->slope);
 }
 
-const class_access PBOOST_CLASS_LOCAL = {local_run, local_gram, pboost_class_meat};
+const class_access PBOOST_CLASS_LOCAL = {local_run, local_gram, pboost_class_meat,
+                                         pboost_class_scores};
 
 void pboost_class_penalise(double *gradient, double *matrix, const class_fit *fit, const double *x)
 {
@@ -149,14 +149,14 @@ static double here(void *self, const double *x, double *gradient, double *matrix
     for (size_t i = 0; i < fit->pass.n_parameters; i++)
         gradient[i] = -gradient[i];
     pboost_class_penalise(gradient, matrix, fit, x);
-    return loss_at(fit, fit->point.mean) + pboost_class_penalty_at(fit, x);
+    return pboost_class_loss(fit, fit->point.mean) + pboost_class_penalty_at(fit, x);
 }
 
 double pboost_class_rounding(const class_fit *fit)
 {
     double sum = 0.0;
     for (size_t i = 0; i < fit->pass.n_bags * fit->classes; i++)
-        sum += fabs(fit->slope[i]) * ROUNDING * (fabs(fit->answer[i]) + fit->point.mean[i]);
+        sum += fabs(fit->slope[i]) * ROUNDING * fit->point.mean[i];
     return sum;
 }
 
@@ -187,7 +187,6 @@ static void refresh_sizes(class_fit *fit, size_t refreshes)
         fit->size[b] = part < 1.0 ? pow(fit->size[b], 1.0 - part) * pow(size, part) : size;
         fit->blur[b] = fit->size[b] * noise;
     }
-    memcpy(fit->frozen, fit->point.mean, fit->pass.n_bags * n * sizeof *fit->frozen);
     pboost_class_set_slopes(fit);
 }
 
@@ -202,7 +201,7 @@ static double freeze_here(void *self, size_t refreshes)
 static double move_to(class_fit *fit, const double *x)
 {
     fit->access->run(&fit->point, fit, x);
-    return loss_at(fit, fit->point.mean);
+    return pboost_class_loss(fit, fit->point.mean);
 }
 
 /* The rows of a class according to the answers; a class that none has gets half a row. */
@@ -231,7 +230,7 @@ static void start(class_fit *fit, const pboost_class_coef *coef)
     memcpy(fit->parameter, fit->start, bytes);
     (void)move_to(fit, fit->parameter);
     refresh_sizes(fit, 1);
-    double constant = loss_at(fit, fit->point.mean);
+    double constant = pboost_class_loss(fit, fit->point.mean);
     if (pboost_is_zero(coef->theta, coef->classes * (coef->cols + 1)))
         return;
     pboost_class_enter(fit->lm.trial, fit, coef);
@@ -241,21 +240,27 @@ static void start(class_fit *fit, const pboost_class_coef *coef)
         (void)move_to(fit, fit->parameter);
 }
 
-/* lambda as for a logistic model: the weights of standardised features share the variance that the
- * log odds of two classes are expected to have. */
-void pboost_class_set_penalty(class_fit *fit)
+/* The usual lambda, as for a logistic model: the weights of standardised features share the
+ * variance that the log odds of two classes are expected to have. */
+double pboost_class_set_penalty(class_fit *fit)
 {
     const pboost_fit_options *o = fit->options;
     bool event = o->estimator == PBOOST_EVENT;
     pboost_l2 l2 = event && o->l2.mode == PBOOST_L2_AUTO ? pboost_l2_fixed(1.0) : o->l2;
-    fit->lambda = pboost_l2_or(l2, (double)fit->pass.cols / PRIOR_SPREAD);
+    double usual = (double)(fit->pass.cols - o->curves) / PRIOR_SPREAD;
     fit->penalty[0] = 1.0 / LEVEL_SPREAD;
-    pboost_units_penalty(fit->penalty + fit->pass.intercept, &fit->units, l2, fit->lambda);
+    pboost_class_ridges_start(fit, usual);
+    if (l2.mode == PBOOST_L2_FIXED) {
+        fit->lambda = l2.value;
+        fit->ridges_settled = true;
+        pboost_units_penalty(fit->penalty + fit->pass.intercept, &fit->units, l2, fit->lambda);
+    }
+    return usual;
 }
 
 pboost_status pboost_class_minimise(class_fit *fit, pboost_fit_report *report,
                                     const levenberg_problem *problem,
-                                    double (*freeze)(void *self, size_t refreshes),
+                                    double (*freeze)(void *self, size_t refreshes), double usual,
                                     pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
@@ -275,9 +280,11 @@ pboost_status pboost_class_minimise(class_fit *fit, pboost_fit_report *report,
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR;
-        report->converged = near || (last.converged && last.steps == 0);
+        bool settled = fit->ridges_settled;
+        pboost_class_ridges_refresh(fit, usual);
+        report->converged = settled && (near || (last.converged && last.steps == 0));
         if (report->converged || report->iterations >= most || refreshes >= most ||
-            (last.stuck && last.steps == 0))
+            (settled && last.stuck && last.steps == 0))
             break;
     }
     report->objective = last.value;
@@ -290,7 +297,7 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
                                  const pboost_class_coef *coef, pboost_error *err)
 {
     levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
-    pboost_class_set_penalty(fit);
+    double usual = pboost_class_set_penalty(fit);
     start(fit, coef);
-    return pboost_class_minimise(fit, report, &problem, freeze_here, err);
+    return pboost_class_minimise(fit, report, &problem, freeze_here, usual, err);
 }

@@ -4,14 +4,11 @@
  * its bags, so the sums are made by the functions that a fit on one machine uses. */
 #include <priorboost/cluster.h>
 
-#include <math.h>
 #include <string.h>
 
 #include "classes/fit.h"
 #include "data/matrix.h"
 #include "try.h"
-
-#define LEAST_MEAN 1e-300 /* of a class whose exponential underflows, as in classes/solve.c */
 
 typedef struct {
     class_fit fit;
@@ -158,6 +155,23 @@ done:
     return st;
 }
 
+pboost_status pboost_part_class_scores(double *sums, const pboost_part_bags *bags,
+                                       const pboost_class_point *at, const pboost_class_bags *known,
+                                       int threads, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    class_part p = {0};
+
+    TRY(part_open(&p, bags, at, threads, err));
+    TRY(part_know(&p.fit, known, err));
+    size_t n = p.fit.pass.n_parameters;
+    memset(sums, 0, n * n * sizeof *sums);
+    p.fit.access->scores(sums, &p.fit);
+done:
+    part_free(&p);
+    return st;
+}
+
 /* Every row is a bag of size 1 without noise of its own. */
 static pboost_status know_rows(class_fit *fit, const double *answer, pboost_error *err)
 {
@@ -189,14 +203,10 @@ pboost_status pboost_part_class_rows(double *sums, const pboost_matrix *x, const
     TRY(know_rows(&p.fit, answer, err));
     size_t n = p.fit.pass.n_parameters;
     memset(sums, 0, PBOOST_CLASS_ROWS_SIZE(at->classes, n) * sizeof *sums);
-    for (size_t i = 0; i < x->rows * at->classes; i++) {
-        double answered = p.fit.answer[i], mean = p.fit.point.mean[i];
-        sums[0] -= answered * log(fmax(mean, LEAST_MEAN));
-        sums[1] += 0.5 * (answered - mean) * p.fit.slope[i];
-    }
-    sums[2] = pboost_class_rounding(&p.fit);
-    memcpy(sums + 3, p.fit.point.eta, 2 * at->classes * sizeof *sums);
-    double *gram = sums + 3 + 2 * at->classes;
+    sums[0] = pboost_class_loss(&p.fit, p.fit.point.mean);
+    sums[1] = pboost_class_rounding(&p.fit);
+    memcpy(sums + 2, p.fit.point.eta, 2 * at->classes * sizeof *sums);
+    double *gram = sums + 2 + 2 * at->classes;
     p.fit.access->gram(gram, gram + n * n, &p.fit);
 done:
     part_free(&p);

@@ -15,7 +15,7 @@
 #include "cluster/failure.h"
 #include "try.h"
 
-enum { ROWS_LOSS, ROWS_RESIDUAL, ROWS_ROUNDING, ROWS_ETA };
+enum { ROWS_LOSS, ROWS_ROUNDING, ROWS_ETA };
 
 pboost_status pboost_leading_direction(double *direction, double *cross, size_t classes,
                                        pboost_error *err)
@@ -34,9 +34,8 @@ done:
 typedef struct {
     const pboost_class_parts *parts;
     class_fit *fit;
-    double *sums;  /* of the last gram, or of the rows at the trial */
-    double *here;  /* event: of the rows at the point */
-    double offset; /* event: added to the loss */
+    double *sums; /* of the last gram, or of the rows at the trial */
+    double *here; /* event: of the rows at the point */
     machine_failure failure;
 } class_machines;
 
@@ -102,7 +101,21 @@ static void remote_meat(double *meat, double *misfit, class_fit *fit)
     }
 }
 
-static const class_access REMOTE = {remote_run, remote_gram, remote_meat};
+static void remote_scores(double *squares, class_fit *fit)
+{
+    class_machines *m = fit->machines;
+    pboost_class_point at = point_at(fit, fit->point.parameter);
+    pboost_class_bags known = known_by(fit);
+    size_t n = fit->pass.n_parameters;
+
+    if (m->failure.status == PBOOST_OK)
+        m->failure.status =
+            m->parts->scores(m->parts->self, &at, &known, squares, &m->failure.error);
+    if (m->failure.status != PBOOST_OK)
+        memset(squares, 0, n * n * sizeof *squares);
+}
+
+static const class_access REMOTE = {remote_run, remote_gram, remote_meat, remote_scores};
 
 static pboost_status fit_bags(class_fit *fit, pboost_fit_report *report, double *covariance,
                               const pboost_class_coef *coef, const bag_proportions *given,
@@ -135,7 +148,7 @@ static double rows_at(class_machines *m, const double *x)
 static double attempt(void *self, const double *x)
 {
     class_machines *m = self;
-    double value = rows_at(m, x) + m->offset + pboost_class_penalty_at(m->fit, x);
+    double value = rows_at(m, x) + pboost_class_penalty_at(m->fit, x);
     return isfinite(value) ? value : INFINITY;
 }
 
@@ -157,15 +170,14 @@ static double here(void *self, const double *x, double *gradient, double *matrix
     for (size_t i = 0; i < n; i++)
         gradient[i] = -gram[n * n + i];
     pboost_class_penalise(gradient, matrix, m->fit, x);
-    return m->here[ROWS_LOSS] + m->offset + pboost_class_penalty_at(m->fit, x);
+    return m->here[ROWS_LOSS] + pboost_class_penalty_at(m->fit, x);
 }
 
-/* The value is that of classes/solve.c, so that the same tolerance stops at the same step. */
+/* Nothing is frozen: the sizes are 1. */
 static double freeze_here(void *self, size_t refreshes)
 {
-    class_machines *m = self;
+    const class_machines *m = self;
     (void)refreshes;
-    m->offset = m->here[ROWS_RESIDUAL] - m->here[ROWS_LOSS];
     return m->here[ROWS_ROUNDING];
 }
 
@@ -197,10 +209,10 @@ static pboost_status fit_rows(class_machines *m, pboost_fit_report *report, doub
     levenberg_problem problem = {fit->pass.n_parameters, m, attempt, accept, here};
     size_t weights = pboost_class_weights(fit->classes, fit->pass.cols);
 
-    pboost_class_set_penalty(fit);
+    double usual = pboost_class_set_penalty(fit);
     start_rows(m, coef);
     TRY(pboost_cancel_check(o->cancel, err));
-    TRY(pboost_class_minimise(fit, report, &problem, freeze_here, err));
+    TRY(pboost_class_minimise(fit, report, &problem, freeze_here, usual, err));
     memcpy(fit->point.eta, m->here + ROWS_ETA, 2 * fit->classes * sizeof *fit->point.eta);
     pboost_class_fill_report(report, fit);
     for (size_t i = 0; covariance != NULL && i < weights * weights; i++)
@@ -218,9 +230,6 @@ static pboost_status check(const class_fit *fit, size_t cols, size_t n_bags, con
     pboost_features features = {.x = {.cols = cols}};
 
     TRY(pboost_classes_check(&features, fit->classes, fit->options, err));
-    if (fit->options->covariance == PBOOST_COVARIANCE_SANDWICH)
-        FAIL(err, PBOOST_INVALID,
-             "the sandwich covariance is for rows on one machine, not for parts of them");
     if (n_bags == 0)
         FAIL(err, PBOOST_BAD_DATA, "there are no answers");
     for (size_t b = 0; b < n_bags; b++)
@@ -255,6 +264,7 @@ static pboost_status remote_init(class_machines *m, size_t cols, const bag_propo
     NEED(m->sums = calloc(room, sizeof *m->sums), err);
     NEED(m->here = calloc(room, sizeof *m->here), err);
     TRY(pboost_class_reserve(fit, err));
+    TRY(pboost_class_ridges_init(fit, err));
     TRY(pboost_class_load_answers(fit, given, err));
 done:
     free(sum);

@@ -18,11 +18,13 @@ pboost_status pboost_fold_bags(pboost_answers *out, const pboost_answers *all, s
                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    size_t width = pboost_answers_width(all);
     for (size_t b = first_bag; b < all->n_bags; b++) {
         size_t start[] = {0, all->start[b + 1] - all->start[b]};
         pboost_bags one = {start[1], 1, all->row + all->start[b], start};
         if ((fold[b - first_bag] == which) == inside)
-            TRY(pboost_answers_append(out, &one, &all->mean[b], &all->noise_variance[b], err));
+            TRY(pboost_answers_append_vectors(out, &one, width, &all->mean[b * width],
+                                              &all->noise_variance[b * width], err));
     }
 done:
     return st;

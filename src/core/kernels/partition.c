@@ -24,6 +24,10 @@
 #include "kernels/partition.h"
 #include "kernels/simd.h"
 
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
+
 /* Every function that takes vectors is inlined, so their calling convention does not matter. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -39,9 +43,15 @@
 #define LANES 2
 #define ORDER(a) a##2
 #endif
-typedef double lanes __attribute__((vector_size(8 * LANES)));
-typedef int64_t mask __attribute__((vector_size(8 * LANES)));
-typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+#define VECTORS(W)                                                                                 \
+    typedef double lanes##W __attribute__((vector_size(8 * W)));                                   \
+    typedef int64_t mask##W __attribute__((vector_size(8 * W)));                                   \
+    typedef uint32_t words##W __attribute__((vector_size(4 * W)));
+VECTORS(2)
+VECTORS(4)
+VECTORS(8)
+typedef ORDER(lanes) lanes;
+typedef ORDER(words) words;
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -62,10 +72,31 @@ INLINE lanes all(double value)
     return value - (lanes){0};
 }
 
-INLINE lanes choose(mask m, lanes yes, lanes no)
+/* best and arg become value and `of` where value is less; one that is not a number never is.  From
+ * plain C compilers make a comparison and four logical operations in a row, for which the loops
+ * below would wait. */
+INLINE void keep_least2(lanes2 *best, lanes2 *arg, lanes2 value, lanes2 of)
 {
-    return (lanes)((m & (mask)yes) | (~m & (mask)no));
+    mask2 less = value < *best;
+    *best = (lanes2)((less & (mask2)value) | (~less & (mask2)*best));
+    *arg = (lanes2)((less & (mask2)of) | (~less & (mask2)*arg));
 }
+
+#if LANES > 2
+INLINE void keep_least4(lanes4 *best, lanes4 *arg, lanes4 value, lanes4 of)
+{
+    *arg = _mm256_blendv_pd(*arg, of, _mm256_cmp_pd(value, *best, _CMP_LT_OQ));
+    *best = _mm256_min_pd(value, *best);
+}
+#endif
+
+#if LANES > 4
+INLINE void keep_least8(lanes8 *best, lanes8 *arg, lanes8 value, lanes8 of)
+{
+    *arg = _mm512_mask_mov_pd(*arg, _mm512_cmp_pd_mask(value, *best, _CMP_LT_OQ), of);
+    *best = _mm512_min_pd(value, *best);
+}
+#endif
 
 /* Orders of lanes, for vectors of 8, 4 and 2; in those of two vectors the second's come after. */
 #define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
@@ -122,9 +153,6 @@ INLINE lanes last(lanes v)
 
 /* As `few`, for a vector of W <= k lanes and a k that the compiler may know. */
 #define FEW(W)                                                                                     \
-    typedef double lanes##W __attribute__((vector_size(8 * W)));                                   \
-    typedef int64_t mask##W __attribute__((vector_size(8 * W)));                                   \
-    typedef uint32_t words##W __attribute__((vector_size(4 * W)));                                 \
     INLINE void few##W(double *cost, uint32_t *step, const double *x, size_t rows, size_t k,       \
                        const double *inverse)                                                      \
     {                                                                                              \
@@ -141,11 +169,8 @@ INLINE lanes last(lanes v)
                 if (t < k)                                                                         \
                     continue;                                                                      \
                 memcpy(&from, cost + j - t, sizeof from);                                          \
-                lanes##W v = from + (square - sum * sum * inverse[t]);                             \
-                mask##W less = v < best;                                                           \
-                best = (lanes##W)((less & (mask##W)v) | (~less & (mask##W)best));                  \
-                arg = (lanes##W)((less & (mask##W)((double)(t - k) - (lanes##W){0})) |             \
-                                 (~less & (mask##W)arg));                                          \
+                keep_least##W(&best, &arg, from + (square - sum * sum * inverse[t]),               \
+                              (double)(t - k) - (lanes##W){0});                                    \
             }                                                                                      \
             memcpy(cost + j, &best, sizeof best);                                                  \
             offset = __builtin_convertvector(arg, words##W);                                       \
@@ -295,9 +320,7 @@ INLINE size_t arg_least(lanes value, lanes arg)
 #define FOLD(order)                                                                                \
     do {                                                                                           \
         lanes v = BY(order, value, value), a = BY(order, arg, arg);                                \
-        mask less = v < value;                                                                     \
-        value = choose(less, v, value);                                                            \
-        arg = choose(less, a, arg);                                                                \
+        ORDER(keep_least)(&value, &arg, v, a);                                                     \
     } while (0)
 #if LANES > 4
     FOLD(ACROSS_4_);
@@ -321,9 +344,7 @@ INLINE size_t best_left(const block *b, size_t r, size_t low, size_t high)
     for (size_t l = low; l <= high; l += LANES) {
         lanes v = JOIN(load(b->left_cost + l), load(b->left_mean + l), l_now, mean, count,
                        load(weight + l));
-        mask less = v < best;
-        best = choose(less, v, best);
-        arg = choose(less, l_now, arg);
+        ORDER(keep_least)(&best, &arg, v, l_now);
         l_now += LANES;
     }
     size_t found = arg_least(best, arg);
@@ -347,9 +368,7 @@ INLINE void finish_tiles(const block *b, double *cost, uint32_t *step, size_t r,
         for (size_t t = 0; t < width; t++) {
             lanes v = JOIN(b->left_cost[l], b->left_mean[l], number[l], mean[t], count[t],
                            load(weight + l + t * LANES));
-            mask less = v < best[t];
-            best[t] = choose(less, v, best[t]);
-            arg[t] = choose(less, all(number[l]), arg[t]);
+            ORDER(keep_least)(&best[t], &arg[t], v, all(number[l]));
         }
     for (size_t t = 0; t < width; t++) {
         size_t at = r + t * LANES;
@@ -409,12 +428,10 @@ void SIMD(pboost_partition_many)(double *cost, uint32_t *step, const double *x, 
 
 void SIMD(pboost_partition_rebase)(double *cost, size_t n)
 {
-    lanes least = all((double)INFINITY);
+    lanes least = all((double)INFINITY), unused = least;
     size_t whole = n / LANES * LANES;
-    for (size_t i = 0; i < whole; i += LANES) {
-        lanes v = load(cost + i);
-        least = choose(v < least, v, least);
-    }
+    for (size_t i = 0; i < whole; i += LANES)
+        ORDER(keep_least)(&least, &unused, load(cost + i), unused);
     double one = cost[n - 1];
     for (size_t i = whole; i < n; i++)
         one = cost[i] < one ? cost[i] : one;

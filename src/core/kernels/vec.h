@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 #include "kernels/sums.h"
 
 /* A warning about passing vectors to functions, which never happens: all are inlined. */
@@ -57,19 +61,28 @@ INLINE vec vec_all(double a)
     return a - (vec){0};
 }
 
-/* The first `count` < LANES elements, the others 0. */
+/* The first `count` < LANES elements, the others 0.  A copy of so few bytes is a call, which takes
+ * as long as the rest of a short loop; with AVX-512 it is one instruction. */
 INLINE vec vec_load_some(const double *p, size_t count)
 {
+#if defined __AVX512F__ && LANES == 8
+    return _mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), p);
+#else
     double buffer[LANES] = {0};
     memcpy(buffer, p, count * sizeof *p);
     return vec_load(buffer);
+#endif
 }
 
 INLINE void vec_store_some(double *p, vec v, size_t count)
 {
+#if defined __AVX512F__ && LANES == 8
+    _mm512_mask_storeu_pd(p, (__mmask8)((1u << count) - 1), v);
+#else
     double buffer[LANES];
     vec_store(buffer, v);
     memcpy(p, buffer, count * sizeof *p);
+#endif
 }
 
 /* mask ? a : b, where mask comes from a comparison. */

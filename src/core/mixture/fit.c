@@ -35,6 +35,7 @@ static const double EXPECTED[N_KINDS] = {[PBOOST_MEMBER_GLM] = 0.5,
                                          [PBOOST_MEMBER_TREES] = 1.0,
                                          [PBOOST_MEMBER_GLM_TREES] = 1.0};
 #define SPREAD 0.1
+#define ENOUGH_FOR_TREES 50.0 /* the gain at which trees are expected to have half of that */
 #define LEAST_VARIANCE_SHARE 0.1
 
 typedef struct {
@@ -297,11 +298,29 @@ done:
     return st;
 }
 
+/* The weights that are expected before bags left out are compared; they sum to 1.  `gain` is what
+ * the members learnt from the answers: by how much the best of them misses bags left out less than
+ * the constant does, in units of their variance.  Where it is small, noise hides most of the
+ * signal. Then trees, which choose among many splits, have learnt more of the noise than linear
+ * members. */
+static void expect(double *expected, const mixture_fit *f, const size_t *kind, size_t n,
+                   double gain)
+{
+    double total = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        bool trees = kind[i] >= PBOOST_MEMBER_TREES;
+        expected[i] = f->expected[kind[i]] * (trees ? gain / (gain + ENOUGH_FOR_TREES) : 1.0);
+        total += expected[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        expected[i] = total > 0.0 ? expected[i] / total : kind[i] == PBOOST_MEMBER_CONSTANT;
+}
+
 /* Sets the weights and what the report says of them. */
 static void weigh(mixture_fit *f)
 {
     const double *predicted[N_KINDS];
-    double weight[N_KINDS], expected[N_KINDS], total = 0.0, least = INFINITY;
+    double weight[N_KINDS], expected[N_KINDS], least = INFINITY;
     size_t kind[N_KINDS], n = 0;
     pboost_mixture_report *r = f->report;
 
@@ -309,12 +328,8 @@ static void weigh(mixture_fit *f)
         if (!f->usable[k] || !(wanted(f, (pboost_member_kind)k) || k == PBOOST_MEMBER_CONSTANT))
             continue;
         predicted[n] = f->left_out[k];
-        expected[n] = f->expected[k];
-        total += f->expected[k];
         kind[n++] = k;
     }
-    for (size_t i = 0; i < n; i++)
-        expected[i] = total > 0.0 ? expected[i] / total : kind[i] == PBOOST_MEMBER_GLM;
     left_out_bags bags = {n, f->n_bags, predicted, f->answers->mean + f->first_bag, f->precision};
     for (size_t i = 0; i < n; i++) {
         double alone[N_KINDS] = {0};
@@ -325,7 +340,9 @@ static void weigh(mixture_fit *f)
     }
     /* Where even the best member misses the answers by more than V, they say less of the weights.
      */
-    pboost_mixture_weights(weight, expected, SPREAD / sqrt(fmax(least / f->n_bags, 0.01)), &bags);
+    double scale = fmax(least / (double)f->n_bags, 0.01);
+    expect(expected, f, kind, n, (r->member[PBOOST_MEMBER_CONSTANT].misfit - least) / scale);
+    pboost_mixture_weights(weight, expected, SPREAD / sqrt(scale), &bags);
     r->misfit = pboost_mixture_misfit(weight, &bags);
     for (size_t i = 0; i < n; i++)
         f->member[kind[i]].weight = r->member[kind[i]].weight = weight[i];

@@ -207,12 +207,8 @@ static void add_product(double *product, const bag_pass *p, const loaded_rows *r
 static void add_rows(bag_sums *sums, const bag_pass *p, size_t at, const double *mean,
                      const double *variance, size_t count)
 {
-    double m = 0.0, v = 0.0;
-    for (size_t r = 0; r < count; r++) {
-        m += mean[r];
-        v += variance[r];
-    }
-    sums->mean += m;
+    double v = p->kernels->sum(variance, count);
+    sums->mean += p->kernels->sum(mean, count);
     sums->slope += v;
     if (p->bags.weight != NULL) {
         v = 0.0;
@@ -242,10 +238,8 @@ static void moments_chunk(void *context, size_t chunk, int worker)
         size_t count = smaller(p->capacity, end - at);
         loaded_rows rows = load_rows(eta, task, work, at, count);
         p->kernels->family[p->family].moments(mean, variance, eta, count);
-        for (size_t r = 0; r < count; r++) {
-            total[0] += eta[r];
-            total[1] += eta[r] * eta[r];
-        }
+        total[0] += p->kernels->sum(eta, count);
+        total[1] += p->kernels->dot(eta, eta, count);
         for (size_t r = 0; r < count;) {
             size_t last = smaller(start[bag + 1] - at, count);
             add_rows(&sums, p, at + r, mean + r, variance + r, last - r);

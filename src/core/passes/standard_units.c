@@ -17,6 +17,7 @@
 #define SHIFT_RATIO 16.0           /* mean over standard deviation from which a column is shifted */
 #define SUM_ROWS ((size_t)1 << 14) /* of a chunk */
 #define ROWS_AHEAD 12
+#define TOGETHER ((size_t)4)       /* rows that are added at a time */
 #define CURVED_ROWS ((size_t)64)   /* of a panel */
 #define LINE (64 / sizeof(double)) /* of the cache */
 #define CONSTANT 1e-13             /* deviation over magnitude that is rounding alone */
@@ -32,7 +33,7 @@ void pboost_units_free(standard_units *u)
 typedef struct {
     const bag_rows *bags;
     const double *base;
-    double *sums;     /* by chunk: sums, then squares, then room for a row or a panel */
+    double *sums;     /* by chunk: sums, then squares, then room for rows or a panel */
     size_t size;      /* of that */
     double *row_room; /* NULL: where rows go, side by side */
 } column_task;
@@ -48,10 +49,31 @@ static void ask_for(const pboost_matrix *x, size_t row)
 
 static void copy_row(double *restrict to, const pboost_matrix *x, size_t row, bool adjacent)
 {
-    if (adjacent)
-        memcpy(to, (const double *)x->data + (ptrdiff_t)row * x->row_stride, x->cols * sizeof *to);
+    const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
+    for (size_t j = 0; adjacent && j < x->cols; j++)
+        to[j] = from[j];
     for (size_t j = 0; !adjacent && j < x->cols; j++)
         to[j] = pboost_matrix_at(x, row, j);
+}
+
+/* Adds n <= TOGETHER rows that lie side by side: the sums are in memory, and each row alone would
+ * wait for those of the row before it. */
+static void add_rows(double *restrict sum, double *restrict square, const double *restrict x,
+                     const double *restrict base, size_t n, size_t d)
+{
+    if (n == TOGETHER)
+        for (size_t j = 0; j < d; j++) {
+            double a = x[j] - base[j], b = x[d + j] - base[j];
+            double c = x[2 * d + j] - base[j], e = x[3 * d + j] - base[j];
+            sum[j] += (a + b) + (c + e);
+            square[j] += (a * a + b * b) + (c * c + e * e);
+        }
+    for (size_t i = 0; n < TOGETHER && i < n; i++)
+        for (size_t j = 0; j < d; j++) {
+            double v = x[i * d + j] - base[j];
+            sum[j] += v;
+            square[j] += v * v;
+        }
 }
 
 /* Rows with curves: their functions are computed for a panel at a time. */
@@ -90,17 +112,16 @@ static void sum_chunk(void *context, size_t chunk, int worker)
         sum_curved(sum, square, room, task, first, end);
         return;
     }
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; i < end; i += TOGETHER) {
+        size_t n = end - i < TOGETHER ? end - i : TOGETHER;
         if (task->row_room != NULL)
             room = task->row_room + (i - bags->start[0]) * d;
-        if (adjacent && i + ROWS_AHEAD < end)
-            ask_for(bags->x, bags->row[i + ROWS_AHEAD]);
-        copy_row(room, bags->x, bags->row[i], adjacent);
-        for (size_t j = 0; j < d; j++) {
-            double v = room[j] - task->base[j];
-            sum[j] += v;
-            square[j] += v * v;
+        for (size_t r = i; r < i + n; r++) {
+            if (adjacent && r + ROWS_AHEAD < end)
+                ask_for(bags->x, bags->row[r + ROWS_AHEAD]);
+            copy_row(room + (r - i) * d, bags->x, bags->row[r], adjacent);
         }
+        add_rows(sum, square, room, task->base, n, d);
     }
 }
 
@@ -116,7 +137,7 @@ static pboost_status sum_columns(double *sum, double *square, double *base, doub
     for (size_t j = 0; j < d; j++)
         base[j] = pboost_matrix_at(bags->x, bags->row[bags->start[0]], j);
     size_t panel = CURVED_ROWS * pboost_panel_blocks(d) * PANEL_LANES;
-    task.size = 2 * d + (bags->x->type == PBOOST_CURVED ? panel : d);
+    task.size = 2 * d + (bags->x->type == PBOOST_CURVED ? panel : TOGETHER * d);
     NEED(task.sums = pboost_alloc(chunks * task.size, sizeof *task.sums), err);
     threads = pboost_threads_for(threads, VALUE_NS * (double)(n * d));
     pboost_parallel(chunks, threads, sum_chunk, &task);
@@ -209,7 +230,8 @@ typedef struct {
     const standard_units *units;
 } gather_task;
 
-/* Rescales rows that are already copied; weights and offsets are put in the same order. */
+/* Rescales rows that are already copied, where they are; puts weights and offsets in their order.
+ */
 static void standardise_chunk(void *context, size_t chunk, int worker)
 {
     const gather_task *task = context;
@@ -219,7 +241,7 @@ static void standardise_chunk(void *context, size_t chunk, int worker)
     size_t n = task->out->matrix.rows, d = u->cols, first = chunk * SUM_ROWS;
     size_t end = n - first < SUM_ROWS ? n : first + SUM_ROWS;
     (void)worker;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = first; task->out->units.scale == NULL && i < end; i++) {
         double *restrict x = task->out->x + i * d;
         for (size_t j = 0; j < d; j++)
             x[j] = ((x[j] - shift[j]) - center[j]) / scale[j];
@@ -231,7 +253,7 @@ static void standardise_chunk(void *context, size_t chunk, int worker)
 }
 
 pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
-                                 bool intercept, int threads, pboost_error *err)
+                                 bool intercept, bool convert, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t n = bags->start[bags->n_bags] - bags->start[0], cols = bags->x->cols, cells;
@@ -249,6 +271,8 @@ pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, cons
     for (size_t b = 0; b <= bags->n_bags; b++)
         out->start[b] = bags->start[b] - bags->start[0];
     out->matrix = pboost_matrix_f64(out->x, n, cols);
+    if (!convert && units->units.shift == NULL)
+        out->units = units->units;
     gather_task task = {out, bags, units};
     threads = pboost_threads_for(threads, VALUE_NS * (double)(n * cols));
     pboost_parallel((n + SUM_ROWS - 1) / SUM_ROWS, threads, standardise_chunk, &task);

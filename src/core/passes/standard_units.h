@@ -31,18 +31,21 @@ void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double
  * otherwise `own`. */
 void pboost_units_penalty(double *penalty, const standard_units *u, pboost_l2 l2, double own);
 
-/* The rows of bags side by side in the order of the bags, features in standard units: passes over
- * them read memory in order, which is faster than rows from all over a table. */
+/* The rows of bags side by side in the order of the bags: passes over them read memory in order,
+ * which is faster than rows from all over a table. */
 typedef struct {
     bag_rows rows;
+    bag_units units; /* that a pass must use: those found, or none where features are in them */
     pboost_matrix matrix;
     double *x, *weight, *offset;
     size_t *start;
 } gathered_rows;
 
-/* Finds the units in the same pass.  out must not move: rows points into it. */
+/* Finds the units in the same pass.  Where `convert`, or where a column is so far from 0 that it
+ * must be shifted, features are put into them, which takes another pass.  out must not move: rows
+ * points into it. */
 pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
-                                 bool intercept, int threads, pboost_error *err);
+                                 bool intercept, bool convert, int threads, pboost_error *err);
 void pboost_gathered_free(gathered_rows *gathered);
 
 /* covariance ((cols+1) squared, intercept last, in the units of x) from that of the parameters. */

@@ -17,7 +17,6 @@
 
 #define PILOT_BAGS_PER_WEIGHT 4
 #define PILOT_LEAST_BAGS 32
-#define LEAST_FOR_TREES 64
 #define PILOT_PART 17 /* the geometric schedule's first of two rounds */
 
 static size_t pilot_rows(size_t rows)
@@ -25,20 +24,10 @@ static size_t pilot_rows(size_t rows)
     return rows / PILOT_PART;
 }
 
-/* Half of the size was better by three points of what is explained, in the mean of eleven real
- * tables (docs/models.md). */
-size_t pboost_plan_tree_bag_size(const pboost_plan_point *point, size_t min_bag)
+static size_t size_of(const pboost_plan *plan, const pboost_plan_options *o)
 {
-    size_t least = min_bag > LEAST_FOR_TREES ? min_bag : LEAST_FOR_TREES;
-    if (point->epsilon.den == 0 || point->bag_size <= least)
-        return point->bag_size;
-    return point->bag_size / 2 > least ? point->bag_size / 2 : least;
-}
-
-static size_t size_of(const pboost_plan_point *point, const pboost_plan_options *o)
-{
-    return o->trees && o->fixed.bag_size == 0 ? pboost_plan_tree_bag_size(point, o->rules.min_bag)
-                                              : point->bag_size;
+    return o->trees ? pboost_plan_tree_bag_size(plan, plan->best, o->rules.min_bag)
+                    : plan->point[plan->best].bag_size;
 }
 
 static void follow(pboost_choice *choice, const pboost_plan_options *o)
@@ -48,7 +37,7 @@ static void follow(pboost_choice *choice, const pboost_plan_options *o)
     choice->estimator = fixed->has_estimator ? fixed->estimator : point->estimator;
     choice->bags = point->bags;
     choice->rounds = point->rounds;
-    choice->bag_size = choice->planned_bag_size = size_of(point, o);
+    choice->bag_size = choice->planned_bag_size = size_of(&choice->plan, o);
     choice->schedule = fixed->has_schedule ? fixed->schedule : PBOOST_EQUAL;
     choice->algorithm = PBOOST_PBPREFIX; /* the answers of all rounds are used */
 }
@@ -159,7 +148,7 @@ pboost_status pboost_choice_revise(pboost_choice *choice, pboost_trainer *traine
     TRY(st);
     const pboost_plan_point *best = &choice->plan.point[choice->plan.best];
     size_t rest = features->x.rows - pilot_rows(features->x.rows);
-    size_t size = size_of(best, &o);
+    size_t size = size_of(&choice->plan, &o);
     choice->bag_size = size < rest ? size : rest;
     choice->bags = best->bags;
     TRY(pboost_trainer_ask_for(trainer, choice->bags, choice->bag_size, err));

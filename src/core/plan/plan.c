@@ -17,6 +17,7 @@
 
 #include "base/cancel.h"
 #include "base/options.h"
+#include "base/sizes.h"
 #include "data/answers.h"
 #include "data/family.h"
 #include "data/fit_options.h"
@@ -27,6 +28,9 @@
 #define CLEARLY 0.95       /* a loss below this fraction of another is clearly better */
 #define AS_BAD_AS_MEAN 0.5 /* fraction of the constant model's excess that counts as no better */
 #define EVENTS_PER_WEIGHT 10
+/* Bags for trees, by real tables (docs/models.md). */
+#define TREES_LEAST ((size_t)64)
+#define TREES_MAY_LOSE 0.05 /* of what all labels gain over the constant model */
 
 /* ---- The recommendation ---------------------------------------------------------------------- */
 
@@ -85,6 +89,25 @@ size_t pboost_plan_recommend(const pboost_plan_point *point, size_t n, pboost_ra
             best = i;
     }
     return best;
+}
+
+/* Trees gain from more answers, and lose what every model loses if smaller bags let through more
+ * noise.  What a GLM is forecast to lose measures that. */
+size_t pboost_plan_tree_bag_size(const pboost_plan *plan, size_t point, size_t min_bag)
+{
+    const pboost_plan_point *best = &plan->point[point];
+    double most = best->excess + TREES_MAY_LOSE * (plan->constant - plan->all_labels);
+    size_t size = best->bag_size, least = larger(larger(size / 2, TREES_LEAST), min_bag);
+
+    if (best->epsilon.den == 0)
+        return size;
+    for (size_t i = 0; i < plan->n_points; i++) {
+        const pboost_plan_point *p = &plan->point[i];
+        if (same_manner(p, best) && same_epsilon(p->epsilon, best->epsilon) &&
+            p->bag_size >= least && p->bag_size < size && p->excess <= most)
+            size = p->bag_size;
+    }
+    return size;
 }
 
 static void explain(pboost_plan *plan, const planner *p)

@@ -5,8 +5,11 @@
 #include "train/schedule.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/large.h"
 #include "base/names.h"
+#include "base/workspace.h"
 #include "try.h"
 
 /* Last slice over first in a geometric schedule. */
@@ -88,6 +91,76 @@ pboost_status pboost_schedule_slices(size_t *start, pboost_schedule schedule, si
     pboost_status st = pboost_schedule_check(schedule, rows, rounds, least_rows, err);
     for (size_t t = 0; st == PBOOST_OK && t <= rounds; t++)
         start[t] = BORDER[schedule](rows, rounds, t);
+    return st;
+}
+
+/* ---- Parts ----------------------------------------------------------------------------------- */
+
+/* A part may have few rows, but not none in the first round where all have. */
+static pboost_status check_counts(const size_t *count, size_t parts, pboost_schedule schedule,
+                                  size_t rounds, size_t min_bag, pboost_error *err)
+{
+    size_t largest = 0;
+
+    for (size_t p = 0; p < parts; p++) {
+        largest = count[p] > largest ? count[p] : largest;
+        if (count[p] > 0 && count[p] < min_bag)
+            return pboost_fail(err, PBOOST_BAD_DATA,
+                               "part %zu has %zu rows, but bags must have at least %zu, and rows of"
+                               " different parts share no bag",
+                               p, count[p], min_bag);
+    }
+    return pboost_schedule_check(schedule, largest, rounds, min_bag, err);
+}
+
+pboost_status pboost_schedule_groups(size_t *group, pboost_schedule schedule, const size_t *count,
+                                     size_t parts, size_t rounds, size_t min_bag, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(check_counts(count, parts, schedule, rounds, min_bag, err));
+    for (size_t p = 0; p < parts; p++) {
+        size_t own = count[p] > 0 ? most_rounds(schedule, count[p], min_bag) : rounds;
+        size_t without = own < rounds ? rounds - own : 0;
+        for (size_t t = 0; t < rounds; t++)
+            group[t * parts + p + 1] =
+                t < without ? 0
+                            : BORDER[schedule](count[p], rounds - without, t - without + 1) -
+                                  BORDER[schedule](count[p], rounds - without, t - without);
+    }
+    group[0] = 0; /* from sizes to places */
+    for (size_t g = 0; g < parts * rounds; g++)
+        group[g + 1] += group[g];
+done:
+    return st;
+}
+
+pboost_status pboost_schedule_arrange(size_t *order, const size_t *group, const uint32_t *part,
+                                      size_t parts, size_t rounds, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t n = group[parts * rounds];
+    size_t *sorted = NULL, *next = NULL; /* rows by part; by part: the next of its rows there */
+
+    NEED(sorted = pboost_alloc_large(n, sizeof *sorted), err);
+    NEED(next = calloc(parts + 1, sizeof *next), err);
+    for (size_t i = 0; i < n; i++)
+        next[part[i] + 1]++;
+    for (size_t p = 0; p < parts; p++)
+        next[p + 1] += next[p];
+    for (size_t i = 0; i < n; i++)
+        sorted[next[part[order[i]]]++] = order[i];
+    for (size_t p = parts; p > 0; p--) /* back to where each part begins */
+        next[p] = next[p - 1];
+    next[0] = 0;
+    for (size_t g = 0; g < parts * rounds; g++) {
+        size_t rows = group[g + 1] - group[g];
+        memcpy(order + group[g], sorted + next[g % parts], rows * sizeof *order);
+        next[g % parts] += rows;
+    }
+done:
+    free(sorted);
+    free(next);
     return st;
 }
 

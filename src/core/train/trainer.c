@@ -3,6 +3,8 @@
  * The rows are put in an order that depends only on the seed and on each row's key, and
  * cut into T slices.  Each round scores its slice with the last model, bags it, asks, and refits.
  * Within a slice the rows keep that random order, so a stable sort by score breaks ties at random.
+ * Where the table has parts, such as the rows of each of several oracles, a slice has a group of
+ * each part, and bags are made group by group: none has rows of two parts.
  *
  * The trainer holds no labels: it knows rows by number, the model through the learner interface and
  * the labels through the oracle interface; it uses features only to make bags from them. */
@@ -27,9 +29,9 @@ struct pboost_trainer {
     pboost_learner learner;
     pboost_trainer_options options;
     size_t n_rows;
-    size_t *order;       /* the table's rows, shuffled */
-    size_t *slice_start; /* in `order`, by round */
-    double *score;       /* of the current slice */
+    size_t *order; /* the table's rows, shuffled */
+    size_t *group; /* by round, by part: its first row in `order` */
+    double *score; /* of the current slice */
     pboost_workspace work;
     pboost_answers answers;
     pboost_round *history;
@@ -38,7 +40,7 @@ struct pboost_trainer {
     double within;        /* of the last bags that were answered */
 };
 
-/* The rows of one round; score is NULL where there is no model to score them. */
+/* Rows of one round: all, or a group; score is NULL where there is no model to score them. */
 typedef struct {
     const size_t *row;
     size_t n;
@@ -72,10 +74,33 @@ static pboost_status random_bags(pboost_bags *out, const slice *s, pboost_error 
     return pboost_bags_random_in(s->work, out, s->n, s->bag_size, s->seed, err);
 }
 
+/* Where every row is a bag, no order of them is better than another, and none is sought. */
+static pboost_status single_bags(pboost_bags *out, const slice *s, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    *out = (pboost_bags){.n_rows = s->n, .n_bags = s->n};
+    NEED(out->row = pboost_acquire(s->work, s->n, sizeof *out->row), err);
+    NEED(out->start = pboost_acquire(s->work, s->n + 1, sizeof *out->start), err);
+    for (size_t i = 0; i < s->n; i++) {
+        out->row[i] = out->start[i] = i;
+        if (!isfinite(s->score[i]))
+            FAIL(err, PBOOST_BAD_DATA, "score %zu is %g; every score must be a finite number", i,
+                 s->score[i]);
+    }
+    out->start[s->n] = s->n;
+done:
+    if (st != PBOOST_OK)
+        pboost_bags_release(s->work, out);
+    return st;
+}
+
 static pboost_status prior_bags(pboost_bags *out, const slice *s, pboost_error *err)
 {
     if (s->score == NULL)
         return random_bags(out, s, err);
+    if (s->bag_size == 1)
+        return single_bags(out, s, err);
     return pboost_bags_optimal_in(s->work, out, s->score, s->n, s->bag_size, s->threads, err);
 }
 
@@ -120,18 +145,67 @@ static pboost_status score_slice(pboost_trainer *t, slice *s, pboost_error *err)
     return PBOOST_OK;
 }
 
+/* The first row of a round in `order`. */
+static size_t slice_start(const pboost_trainer *t, size_t round)
+{
+    return t->group[round * t->options.parts];
+}
+
 static slice next_slice(pboost_trainer *t)
 {
-    size_t first = t->slice_start[t->round];
+    size_t first = slice_start(t, t->round);
     return (slice){.row = t->order + first,
-                   .n = t->slice_start[t->round + 1] - first,
+                   .n = slice_start(t, t->round + 1) - first,
                    .x = t->options.x,
                    .family = t->options.family,
                    .bag_size = t->options.bag_size,
-                   .seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, t->round),
                    .threads = t->options.threads,
                    .work = &t->work,
                    .cancel = t->options.cancel};
+}
+
+/* The rows of part p in the slice. */
+static slice group_of(const pboost_trainer *t, const slice *s, size_t p)
+{
+    size_t g = t->round * t->options.parts + p, first = t->group[g] - slice_start(t, t->round);
+    slice own = *s;
+
+    own.row = s->row + first;
+    own.n = t->group[g + 1] - t->group[g];
+    own.score = s->score != NULL ? s->score + first : NULL;
+    own.seed = pboost_rng_key(t->options.seed, RNG_SHUFFLE, 1, g);
+    if (t->options.parts > 1 && own.bag_size > own.n) /* one bag; it has min_bag rows */
+        own.bag_size = own.n;
+    return own;
+}
+
+/* Bags of each group after those of the group before. */
+static pboost_status bags_by_part(pboost_bags *out, pboost_trainer *t, const slice *s,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_bags bags = {0};
+
+    NEED(out->row = pboost_acquire(&t->work, s->n, sizeof *out->row), err);
+    NEED(out->start =
+             pboost_acquire(&t->work, s->n / t->oracle.rules.min_bag + 1, sizeof *out->start),
+         err);
+    for (size_t p = 0; p < t->options.parts; p++) {
+        slice group = group_of(t, s, p);
+        if (group.n == 0)
+            continue;
+        TRY(BUILD[t->options.bags](&bags, &group, err));
+        for (size_t b = 0; b <= bags.n_bags; b++)
+            out->start[out->n_bags + b] = out->n_rows + bags.start[b];
+        for (size_t i = 0; i < bags.n_rows; i++)
+            out->row[out->n_rows + i] = (size_t)(group.row - s->row) + bags.row[i];
+        out->n_bags += bags.n_bags;
+        out->n_rows += bags.n_rows;
+        pboost_bags_release(&t->work, &bags);
+    }
+done:
+    pboost_bags_release(&t->work, &bags);
+    return st;
 }
 
 /* The bags of the slice: those that an earlier run asked about, or new ones. */
@@ -140,9 +214,11 @@ static pboost_status make_bags(pboost_bags *out, pboost_trainer *t, const slice 
 {
     pboost_status st = PBOOST_OK;
     const pboost_bags *recalled = &t->recalled;
+    const slice whole = group_of(t, s, 0);
 
     if (recalled->n_bags == 0)
-        return BUILD[t->options.bags](out, s, err);
+        return t->options.parts > 1 ? bags_by_part(out, t, s, err)
+                                    : BUILD[t->options.bags](out, &whole, err);
     *out = (pboost_bags){.n_rows = recalled->n_rows, .n_bags = recalled->n_bags};
     NEED(out->row = pboost_acquire(&t->work, out->n_rows, sizeof *out->row), err);
     NEED(out->start = pboost_acquire(&t->work, out->n_bags + 1, sizeof *out->start), err);
@@ -150,6 +226,17 @@ static pboost_status make_bags(pboost_bags *out, pboost_trainer *t, const slice 
     memcpy(out->start, recalled->start, (out->n_bags + 1) * sizeof *out->start);
 done:
     return st;
+}
+
+/* Turns positions in the slice into rows of the table. */
+static void renumber(pboost_bags *bags, const pboost_trainer *t, const slice *s)
+{
+    if (!t->options.in_order) {
+        pboost_bags_renumber(bags, s->row);
+        return;
+    }
+    for (size_t i = 0; i < bags->n_rows; i++)
+        bags->row[i] += s->row[0];
 }
 
 /* Scores the slice with the prior, makes bags and asks. */
@@ -163,7 +250,7 @@ static pboost_status ask_slice(pboost_trainer *t, slice *s, pboost_error *err)
     TRY(make_bags(&bags, t, s, err));
     pboost_progress(t->options.cancel, "asking", 0.0, 0.0);
     double within = s->score != NULL ? pboost_bags_cost(&bags, s->score) : NAN;
-    pboost_bags_renumber(&bags, s->row);
+    renumber(&bags, t, s);
     TRY(pboost_cancel_check(t->options.cancel, err)); /* before labels are spent */
     TRY(pboost_answers_ask(&t->answers, &t->oracle, &bags, err));
     t->within = within;
@@ -280,6 +367,13 @@ done:
 static pboost_status check_options(pboost_trainer_options *o, size_t rows,
                                    const pboost_rules *rules, pboost_error *err)
 {
+    if (o->part == NULL)
+        o->parts = 1;
+    for (size_t i = 0; o->part != NULL && i < rows; i++)
+        if (o->part[i] >= o->parts)
+            return pboost_fail(err, PBOOST_INVALID,
+                               "row %zu is in part %u; it must be below %zu, the number of parts",
+                               i, o->part[i], o->parts);
     if ((size_t)o->algorithm >= N_ALGORITHMS || (size_t)o->bags >= N_STRATEGIES)
         return pboost_fail(err, PBOOST_INVALID, "algorithm %d or bags %d is unknown",
                            (int)o->algorithm, (int)o->bags);
@@ -356,11 +450,34 @@ done:
     return st;
 }
 
-static size_t longest_slice(const size_t *start, size_t rounds)
+/* Cuts the shuffled rows into slices, and where there are parts these into groups. */
+static pboost_status cut_slices(pboost_trainer *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const pboost_trainer_options *o = &t->options;
+    size_t *count = NULL;
+
+    if (o->parts == 1) {
+        TRY(pboost_schedule_slices(t->group, o->schedule, t->n_rows, o->rounds, o->bag_size, err));
+        goto done;
+    }
+    NEED(count = calloc(o->parts, sizeof *count), err);
+    for (size_t i = 0; i < t->n_rows; i++)
+        count[o->part[i]]++;
+    TRY(pboost_schedule_groups(t->group, o->schedule, count, o->parts, o->rounds,
+                               t->oracle.rules.min_bag, err));
+done:
+    free(count);
+    return st;
+}
+
+static size_t longest_slice(const pboost_trainer *t)
 {
     size_t longest = 0;
-    for (size_t t = 0; t < rounds; t++)
-        longest = start[t + 1] - start[t] > longest ? start[t + 1] - start[t] : longest;
+    for (size_t round = 0; round < t->options.rounds; round++) {
+        size_t n = slice_start(t, round + 1) - slice_start(t, round);
+        longest = n > longest ? n : longest;
+    }
     return longest;
 }
 
@@ -385,15 +502,20 @@ pboost_status pboost_trainer_create(pboost_trainer **out, size_t rows, const pbo
     size_t rounds = t->options.rounds;
     if (rounds > rows) /* before anything of that size is allocated */
         rounds = rows + 1;
-    NEED(t->slice_start = pboost_alloc(rounds + 1, sizeof *t->slice_start), err);
-    TRY(pboost_schedule_slices(t->slice_start, t->options.schedule, rows, t->options.rounds,
-                               t->options.bag_size, err));
+    size_t groups;
+    if (__builtin_mul_overflow(rounds, t->options.parts, &groups))
+        groups = SIZE_MAX - 1;
+    NEED(t->group = pboost_alloc(groups + 1, sizeof *t->group), err);
+    TRY(cut_slices(t, err));
     NEED(t->history = pboost_alloc(rounds, sizeof *t->history), err);
     NEED(t->order = pboost_alloc_large(rows, sizeof *t->order), err);
-    NEED(t->score = pboost_alloc(longest_slice(t->slice_start, rounds), sizeof *t->score), err);
+    NEED(t->score = pboost_alloc(longest_slice(t), sizeof *t->score), err);
     TRY(pboost_answers_reserve(&t->answers, t->oracle.rules.width, rounds,
                                rows / t->options.bag_size, rows, err));
     TRY(shuffle_rows(t->order, rows, &t->options, err));
+    if (t->options.parts > 1)
+        TRY(pboost_schedule_arrange(t->order, t->group, t->options.part, t->options.parts, rounds,
+                                    err));
     *out = t;
     t = NULL;
 done:
@@ -410,10 +532,12 @@ pboost_status pboost_trainer_ask_for(pboost_trainer *t, pboost_strategy bags, si
     options.bags = bags;
     options.bag_size = bag_size;
     TRY(check_options(&options, t->n_rows, &t->oracle.rules, err));
-    for (size_t round = t->round; round < options.rounds; round++)
-        if (t->slice_start[round + 1] - t->slice_start[round] < options.bag_size)
+    for (size_t round = t->round; round < options.rounds; round++) {
+        size_t n = slice_start(t, round + 1) - slice_start(t, round);
+        if (n < options.bag_size)
             FAIL(err, PBOOST_BAD_DATA, "bag_size is %zu, but round %zu has %zu rows",
-                 options.bag_size, round + 1, t->slice_start[round + 1] - t->slice_start[round]);
+                 options.bag_size, round + 1, n);
+    }
     t->options = options;
 done:
     return st;
@@ -427,7 +551,7 @@ void pboost_trainer_free(pboost_trainer *t)
     pboost_bags_free(&t->recalled);
     pboost_workspace_free(&t->work);
     free(t->order);
-    free(t->slice_start);
+    free(t->group);
     free(t->score);
     free(t->history);
     free(t);

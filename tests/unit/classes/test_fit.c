@@ -259,6 +259,31 @@ static void repeated_column_is_dropped(void **state)
     class_table_free(&t);
 }
 
+/* Rows of a class that the model thinks all but impossible there have residuals that are huge over
+ * their variances; the fit is still solved to the end. */
+static void impossible_rows_stop_no_fit(void **state)
+{
+    (void)state;
+    class_table t = class_table_make(3000, 2, 3, 29);
+    for (size_t i = 0; i < t.n; i++) {
+        double *x = &t.x[2 * i];
+        *x = copysign(exp(1.5 * fabs(*x)), *x);
+        t.label[i] = i % 50 == 0            ? (double)(i / 50 % 3)
+                     : fabs(*x - 1.0) < 3.0 ? 1.0
+                     : *x > 0.0             ? 0.0
+                                            : 2.0;
+    }
+    pboost_answers *a = class_answers(&t, 1, 0.0, NULL, 29);
+    pboost_fit_options o = class_options(PBOOST_AGGREGATE);
+    o.l2 = pboost_l2_fixed(1e-3);
+    class_fitted f = class_fit_or_fail(&t, a, &o);
+    assert_true(f.report.pearson > 1e6);
+    assert_true(f.report.gradient_norm < 1e-3);
+    class_fitted_free(&f);
+    pboost_answers_free(a);
+    class_table_free(&t);
+}
+
 static void bad_input_is_refused(void **state)
 {
     (void)state;
@@ -328,7 +353,7 @@ int main(void)
         cmocka_unit_test(threads_change_no_bit),      cmocka_unit_test(a_class_that_nobody_has),
         cmocka_unit_test(units_do_not_matter),        cmocka_unit_test(weights_are_rows),
         cmocka_unit_test(repeated_column_is_dropped), cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(cancel_leaves_weights),
+        cmocka_unit_test(cancel_leaves_weights),      cmocka_unit_test(impossible_rows_stop_no_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,13 +72,14 @@ static void refuses_wrong_content(void **unused)
 
 /* Trees: a member for each class instead of weights. */
 #define LEAF                                                                                       \
-    "{\"kind\": \"trees\", \"weight\": 0.25, \"intercept\": 1, \"trees\": [{\"column\": [-1], "    \
+    "{\"kind\": \"trees\", \"weight\": 0.3333333333333333, \"intercept\": 1, \"trees\": "          \
+    "[{\"column\": [-1], "                                                                         \
     "\"right\": [0], \"value\": [0.5], \"missing_left\": [0], \"left_codes\": [0], \"codes\": "    \
     "[]}]}"
 
 static void members(pboost_model *m, const char *list, const char *part)
 {
-    char text[1000];
+    char text[1400];
     pboost_error err = {0};
 
     snprintf(
@@ -96,10 +97,11 @@ static void members(pboost_model *m, const char *list, const char *part)
 
 static void trees_come_back(void **unused)
 {
-    static const char CONSTANT[] = "{\"kind\": \"constant\", \"weight\": 0.5, \"intercept\": -1}";
+    static const char CONSTANT[] =
+        "{\"kind\": \"constant\", \"weight\": 0.3333333333333333, \"intercept\": -1}";
     static const char GLM[] =
-        "{\"kind\": \"glm\", \"weight\": 0.5, \"intercept\": 0, \"theta\": [1]}";
-    char list[700], *text;
+        "{\"kind\": \"glm\", \"weight\": 0.3333333333333333, \"intercept\": 0, \"theta\": [1]}";
+    char list[900], *text;
     pboost_model m, back;
     pboost_error err = {0};
 
@@ -114,15 +116,19 @@ static void trees_come_back(void **unused)
     assert_true(back.mixture.member[2].forest.node[0].value == 0.5);
     back.mixture.n = 2;
     char *none;
-    assert_fails(pboost_model_print(&none, &back, &err), PBOOST_INVALID, err, "2 members, but 3");
+    assert_fails(pboost_model_print(&none, &back, &err), PBOOST_BAD_DATA, err,
+                 "2 members and 3 classes");
     back.mixture.n = 3;
     pboost_model_free(&m);
     pboost_model_free(&back);
     free(text);
     snprintf(list, sizeof list, "%s, %s, %s", LEAF, GLM, LEAF);
-    members(&m, list, "class 'red' is of the kind 'glm'; it must be trees or constant");
-    snprintf(list, sizeof list, "%s, %s", CONSTANT, CONSTANT);
-    members(&m, list, "2 members, but 3 classes");
+    members(&m, list, "member 2 is of the kind 'glm'");
+    snprintf(
+        list, sizeof list,
+        "{\"kind\": \"constant\", \"weight\": 0.5, \"intercept\": -1}, {\"kind\": \"constant\", "
+        "\"weight\": 0.5, \"intercept\": -1}");
+    members(&m, list, "2 members and 3 classes");
 }
 
 int main(void)

@@ -32,8 +32,8 @@ static double bent(const double *x)
     return 4.0 * fabs(x[0]) - (x[1] > 0.0 ? 2.0 : 0.0);
 }
 
-/* Answers about bags of rows with similar features, without noise. */
-static void make(double (*truth)(const double *x), size_t rows)
+/* Answers about bags of rows with similar features, with noise of this variance. */
+static void make(double (*truth)(const double *x), size_t rows, double noise)
 {
     pboost_error err;
     pboost_bags bags;
@@ -49,13 +49,17 @@ static void make(double (*truth)(const double *x), size_t rows)
     T.features = (pboost_features){.x = pboost_matrix_f64(T.x, rows, COLS)};
     pboost_samples all = {.x = &T.features.x, .n = rows};
     assert_ok(pboost_bags_features(&bags, &all, BAG, 1, NULL, &err), err);
-    double *mean = calloc(bags.n_bags, sizeof *mean);
-    for (size_t b = 0; b < bags.n_bags; b++)
+    double *mean = calloc(bags.n_bags, sizeof *mean), *variance = calloc(bags.n_bags, sizeof *mean);
+    for (size_t b = 0; b < bags.n_bags; b++) {
+        variance[b] = noise;
+        mean[b] = sqrt(3.0 * noise) * draw(ROWS * (COLS + 1) + b);
         for (size_t i = bags.start[b]; i < bags.start[b + 1]; i++)
             mean[b] += T.y[bags.row[i]] / (double)(bags.start[b + 1] - bags.start[b]);
+    }
     assert_ok(pboost_answers_create(&T.answers, &err), err);
-    assert_ok(pboost_answers_append(T.answers, &bags, mean, NULL, &err), err);
+    assert_ok(pboost_answers_append(T.answers, &bags, mean, variance, &err), err);
     free(mean);
+    free(variance);
     pboost_bags_free(&bags);
 }
 
@@ -98,7 +102,7 @@ static void test_straight_lines(void **state)
 {
     (void)state;
     pboost_mixture_report report;
-    make(straight, ROWS);
+    make(straight, ROWS, 0.0);
     pboost_mixture mixture = fit(&report, 1);
     assert_true(report.member[PBOOST_MEMBER_GLM].misfit <
                 report.member[PBOOST_MEMBER_TREES].misfit);
@@ -112,7 +116,7 @@ static void test_bends(void **state)
 {
     (void)state;
     pboost_mixture_report report;
-    make(bent, ROWS);
+    make(bent, ROWS, 0.0);
     pboost_mixture mixture = fit(&report, 1);
     assert_true(report.member[PBOOST_MEMBER_TREES].misfit <
                 0.5 * report.member[PBOOST_MEMBER_GLM].misfit);
@@ -126,7 +130,7 @@ static void test_threads(void **state)
 {
     (void)state;
     pboost_mixture_report report;
-    make(bent, ROWS);
+    make(bent, ROWS, 0.0);
     pboost_mixture one = fit(&report, 1), three = fit(&report, 3);
     assert_int_equal(one.n, three.n);
     for (size_t i = 0; i < one.n; i++)
@@ -137,12 +141,29 @@ static void test_threads(void **state)
     pboost_answers_free(T.answers);
 }
 
+/* Noise that hides most of the signal: trees, although bags left out do not show that they are
+ * worse, get less weight than the linear members. */
+static void test_noise(void **state)
+{
+    (void)state;
+    pboost_mixture_report report;
+    const pboost_member_report *trees = &report.member[PBOOST_MEMBER_TREES];
+    make(straight, 1000, 9.0);
+    pboost_mixture mixture = fit(&report, 1);
+    assert_true(trees->fitted && trees->trees > 0); /* or the test shows nothing */
+    assert_true(trees->misfit < report.member[PBOOST_MEMBER_CONSTANT].misfit);
+    assert_true(trees->weight + report.member[PBOOST_MEMBER_GLM_TREES].weight <
+                report.member[PBOOST_MEMBER_GLM].weight);
+    pboost_mixture_free(&mixture);
+    pboost_answers_free(T.answers);
+}
+
 /* Nine bags cannot compare models. */
 static void test_few_bags(void **state)
 {
     (void)state;
     pboost_mixture_report report;
-    make(straight, 9 * BAG);
+    make(straight, 9 * BAG, 0.0);
     pboost_mixture mixture = fit(&report, 1);
     assert_int_equal(mixture.n, 1);
     assert_int_equal(mixture.member[0].kind, PBOOST_MEMBER_GLM);
@@ -153,9 +174,8 @@ static void test_few_bags(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_straight_lines),
-        cmocka_unit_test(test_bends),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_straight_lines), cmocka_unit_test(test_bends),
+        cmocka_unit_test(test_noise),          cmocka_unit_test(test_threads),
         cmocka_unit_test(test_few_bags),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,17 +195,58 @@ static void test_fixed_choices_are_kept(void **state)
     free_table(&t);
 }
 
-/* Fixed bags whose usual number of rounds the table is too small for are asked in fewer. */
-/* Trees want half of the size that is best for a GLM, but only under noise, and not what is fixed.
- */
+/* Half of the size, among those that are forecast for the same way of asking and the same epsilon;
+ * not below 64 and k, and not where a GLM would lose more than a twentieth of 100 - 20. */
+static void test_bag_size_for_trees(void **state)
+{
+    (void)state;
+    pboost_rational one = {1, 1}, third = {1, 3}, none = {0, 0};
+    const struct {
+        size_t size;   /* recommended, with an excess of 30 */
+        size_t other;  /* another that is forecast */
+        double excess; /* of it */
+        pboost_rational epsilon, other_epsilon;
+        pboost_strategy other_bags;
+        size_t min_bag, want;
+    } CASES[] = {
+        {256, 128, 34.0, one, one, PBOOST_BAGS_FEATURES, 8, 128},
+        {256, 128, 34.0, third, third, PBOOST_BAGS_FEATURES, 128, 128},
+        {128, 64, 29.0, one, one, PBOOST_BAGS_FEATURES, 8, 64},
+        {256, 128, 34.1, one, one, PBOOST_BAGS_FEATURES, 8, 256},   /* too much noise */
+        {256, 128, NAN, one, one, PBOOST_BAGS_FEATURES, 8, 256},    /* not known */
+        {256, 64, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 256},    /* a quarter */
+        {64, 32, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 64},      /* below 64 */
+        {256, 128, 30.0, one, one, PBOOST_BAGS_FEATURES, 200, 256}, /* below k */
+        {128, 256, 20.0, one, one, PBOOST_BAGS_FEATURES, 8, 128},   /* larger */
+        {256, 128, 30.0, none, none, PBOOST_BAGS_FEATURES, 8, 256},
+        {256, 128, 30.0, one, third, PBOOST_BAGS_FEATURES, 8, 256},
+        {256, 128, 30.0, one, one, PBOOST_BAGS_HYBRID, 8, 256},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        pboost_plan_point point[2] = {{.bags = CASES[i].other_bags,
+                                       .rounds = 1,
+                                       .bag_size = CASES[i].other,
+                                       .epsilon = CASES[i].other_epsilon,
+                                       .excess = CASES[i].excess},
+                                      {.bags = PBOOST_BAGS_FEATURES,
+                                       .rounds = 1,
+                                       .bag_size = CASES[i].size,
+                                       .epsilon = CASES[i].epsilon,
+                                       .excess = 30.0}};
+        pboost_plan plan = {.n_points = 2, .point = point, .constant = 100.0, .all_labels = 20.0};
+        assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].want);
+    }
+}
+
+/* A choice follows it, but for a size that is fixed. */
 static void test_bags_for_trees(void **state)
 {
     (void)state;
     pboost_error err;
     table t = make_table(PBOOST_LOGISTIC, 16384, 0);
-    const char *epsilon[] = {"0.05", NULL};
+    const char *epsilon[] = {"0.05", "0.01", NULL}; /* little noise, too much, none */
 
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         pboost_plan_options o = plan_options(PBOOST_LOGISTIC, epsilon[i], 8);
         pboost_choice glm, trees;
         o.fixed.rounds = 1;
@@ -213,8 +254,8 @@ static void test_bags_for_trees(void **state)
         o.trees = true;
         assert_ok(pboost_choice_make(&trees, PLAIN(t.matrix), NULL, &o, &err), err);
         if (epsilon[i] != NULL)
-            assert_true(glm.bag_size > 128); /* or the test shows nothing */
-        assert_int_equal(trees.bag_size, epsilon[i] != NULL ? glm.bag_size / 2 : glm.bag_size);
+            assert_true(glm.bag_size >= 128); /* or the test shows nothing */
+        assert_int_equal(trees.bag_size, i == 0 ? glm.bag_size / 2 : glm.bag_size);
         pboost_choice_free(&trees);
         o.fixed.bag_size = 256;
         assert_ok(pboost_choice_make(&trees, PLAIN(t.matrix), NULL, &o, &err), err);
@@ -225,6 +266,7 @@ static void test_bags_for_trees(void **state)
     free_table(&t);
 }
 
+/* Fixed bags whose usual number of rounds the table is too small for are asked in fewer. */
 static void test_fixed_bags_of_a_small_table(void **state)
 {
     (void)state;
@@ -273,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_choice_after_a_fit_that_overflows),
         cmocka_unit_test(test_fixed_choices_are_kept),
+        cmocka_unit_test(test_bag_size_for_trees),
         cmocka_unit_test(test_bags_for_trees),
         cmocka_unit_test(test_fixed_bags_of_a_small_table),
         cmocka_unit_test(test_fixed_choices_that_cannot_be),

@@ -16,6 +16,9 @@ typedef struct {
     unsigned times_asked[ROWS];
     size_t questions, smallest_bag;
     pboost_status answer_with; /* not PBOOST_OK: fail the next question so */
+    uint32_t part[ROWS];
+    size_t mixed_bags; /* that have rows of two parts */
+    size_t asked_of[3];
 } table;
 
 static pboost_status note_and_ask(void *self, size_t round, const pboost_bags *bags, double *answer,
@@ -29,6 +32,12 @@ static pboost_status note_and_ask(void *self, size_t round, const pboost_bags *b
     for (size_t b = 0; b < bags->n_bags; b++) {
         size_t size = bags->start[b + 1] - bags->start[b];
         t->smallest_bag = size < t->smallest_bag ? size : t->smallest_bag;
+        uint32_t first = t->part[bags->row[bags->start[b]]];
+        bool mixed = false;
+        for (size_t i = bags->start[b]; i < bags->start[b + 1]; i++)
+            mixed = mixed || t->part[bags->row[i]] != first;
+        t->mixed_bags += mixed;
+        t->asked_of[first] += round == 0 ? size : 0;
     }
     for (size_t i = 0; i < bags->n_rows; i++)
         t->times_asked[bags->row[i]]++;
@@ -135,6 +144,69 @@ static void every_row_is_asked_exactly_once(void **state)
             table_close(&t);
         }
     }
+}
+
+/* Two large parts, and one with rows for the last round only; bags of 17 rows, or of all that a
+ * part has in a round. */
+static void no_bag_has_rows_of_two_parts(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    for (int bags = PBOOST_BAGS_PRIOR; bags <= PBOOST_BAGS_HYBRID; bags++) {
+        pboost_oracle oracle = table_open(&t, MIN_BAG);
+        plain_learner p = {.t = &t};
+        pboost_learner learner = plain(&p);
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 4);
+        pboost_matrix x = pboost_matrix_f64(t.x, ROWS, FEATURES);
+        pboost_trainer *trainer;
+        for (size_t i = 0; i < ROWS; i++)
+            t.part[i] = i < MIN_BAG + 1 ? 2 : (uint32_t)(i % 7 > 2);
+        o.part = t.part;
+        o.parts = 3;
+        o.bags = (pboost_strategy)bags;
+        o.x = &x;
+        o.bag_size = 17;
+        assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+        assert_ok(pboost_trainer_run(trainer, &err), err);
+        for (size_t i = 0; i < ROWS; i++)
+            assert_int_equal(t.times_asked[i], 1);
+        assert_int_equal(t.mixed_bags, 0);
+        assert_int_equal(t.smallest_bag, MIN_BAG + 1);
+        for (uint32_t part = 0; part < 3; part++) { /* each has its own slices */
+            size_t n = 0;
+            for (size_t i = 0; i < ROWS; i++)
+                n += t.part[i] == part;
+            assert_true(part == 2 ? t.asked_of[part] == 0 : t.asked_of[part] == (n + 3) / 4);
+        }
+        pboost_trainer_free(trainer);
+        table_close(&t);
+    }
+}
+
+/* The same rows and bags as without parts. */
+static void one_part_is_the_whole_table(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    double level[2];
+    for (int with = 0; with < 2; with++) {
+        pboost_oracle oracle = table_open(&t, MIN_BAG);
+        plain_learner p = {.t = &t};
+        pboost_learner learner = plain(&p);
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 5);
+        pboost_trainer *trainer;
+        if (with)
+            o.part = t.part;
+        o.parts = (size_t)with;
+        assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+        assert_ok(pboost_trainer_run(trainer, &err), err);
+        level[with] = p.level;
+        pboost_trainer_free(trainer);
+        table_close(&t);
+    }
+    assert_true(level[0] == level[1]);
 }
 
 static void priorboost_forgets_and_pbprefix_does_not(void **state)
@@ -272,6 +344,28 @@ static void an_oracle_that_fails_stops_the_training(void **state)
     assert_int_equal(pboost_trainer_answers(trainer)->n_rounds, 1);
     pboost_trainer_free(trainer);
     table_close(&t);
+}
+
+/* Bags of single rows need no sort, which else refuses such scores. */
+static void scores_that_are_no_numbers_are_refused(void **state)
+{
+    (void)state;
+    static table t;
+    pboost_error err;
+    for (size_t bag = 1; bag <= MIN_BAG; bag += MIN_BAG - 1) {
+        pboost_oracle oracle = table_open(&t, bag);
+        plain_learner p = {.t = &t};
+        pboost_learner learner = plain(&p);
+        pboost_trainer_options o = options_of(PBOOST_PRIORBOOST, 4);
+        pboost_trainer *trainer;
+        assert_ok(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), err);
+        assert_ok(pboost_trainer_step(trainer, &err), err);
+        p.level = NAN;
+        assert_fails(pboost_trainer_step(trainer, &err), PBOOST_BAD_DATA, err, "score 0 is nan");
+        assert_int_equal(t.questions, 1);
+        pboost_trainer_free(trainer);
+        table_close(&t);
+    }
 }
 
 /* Fails at every odd call with `with`, and fits at the others. */
@@ -441,6 +535,20 @@ static void wrong_options_are_refused(void **state)
     o.struct_size = sizeof o + 8; /* a caller built for a newer library */
     assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), PBOOST_INVALID,
                  err, "struct_size");
+    o = options_of(PBOOST_PRIORBOOST, 1);
+    o.part = t.part;
+    o.parts = 2;
+    t.part[7] = 2;
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err), PBOOST_INVALID,
+                 err, "row 7 is in part 2; it must be below 2");
+    t.part[7] = 1;
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err),
+                 PBOOST_BAD_DATA, err, "part 1 has 1 rows, but bags must have at least 5");
+    for (size_t i = 0; i < ROWS; i++)
+        t.part[i] = i % 2;
+    o.rounds = ROWS / 2 / MIN_BAG + 1;
+    assert_fails(pboost_trainer_create(&trainer, ROWS, &oracle, &learner, &o, &err),
+                 PBOOST_BAD_DATA, err, "at most 400 rounds");
     assert_int_equal(t.questions, 0);
     table_close(&t);
 }
@@ -636,11 +744,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_asked_exactly_once),
+        cmocka_unit_test(no_bag_has_rows_of_two_parts),
+        cmocka_unit_test(one_part_is_the_whole_table),
         cmocka_unit_test(priorboost_forgets_and_pbprefix_does_not),
         cmocka_unit_test(bags_are_optimal_for_the_last_scores),
         cmocka_unit_test(a_prior_replaces_the_random_bags_of_round_one),
         cmocka_unit_test(a_callback_sees_each_round_and_can_stop),
         cmocka_unit_test(an_oracle_that_fails_stops_the_training),
+        cmocka_unit_test(scores_that_are_no_numbers_are_refused),
         cmocka_unit_test(answers_that_were_bought_are_fitted_after_a_failure),
         cmocka_unit_test(bags_of_an_earlier_run_are_asked_about_again),
         cmocka_unit_test(wrong_options_are_refused),

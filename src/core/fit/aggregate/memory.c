@@ -53,11 +53,11 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
     if (curved)
         TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
     else
-        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept,
+        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept, false,
                                options->threads, err));
     TRY(pboost_bagpass_init(&out->pass, curved ? &data->rows : &out->rows.rows, options->family,
-                            options->intercept, curved ? &out->units.units : NULL, options->threads,
-                            err));
+                            options->intercept, curved ? &out->units.units : &out->rows.units,
+                            options->threads, err));
     TRY(pboost_aggregate_reserve(out, err));
 done:
     if (st != PBOOST_OK)
