@@ -435,26 +435,28 @@ def sparse_bags(rows):
     return out
 
 
-def sparse_section(rows):
-    """bench/sparse.py: sparse rows and very many columns."""
-    speed, bags = ([r for r in rows if r["section"] == f"sparse {what}"] for what in ("speed", "bags"))
-    out = []
-    if speed:
-        out += ["## Sparse rows: fits with all labels", "",
-                "The sum of logistic losses + |θ|²/2 with a free intercept, all labels.  Each program stops at the loosest of "
-                "its tolerances that brings the objective within 1e-4 of the least; SGD, at a number of epochs.  "
-                "Processor time of all threads, the least of the turns.  LIBLINEAR's copy of the rows is not counted.  "
-                "On the clicks, constants of our fit were chosen; on the flights they were not."]
-        for row in speed:
+def sparse_fits_section(rows):
+    """bench/sparse.py speed: sparse rows and very many columns."""
+    out = ["## Sparse rows: fits with all labels", "",
+           "The sum of logistic losses + |θ|²/2 with a free intercept, all labels.  Each program stops at the loosest of "
+           "its tolerances that brings the objective within 1e-4 of the least; SGD, at a number of epochs.  "
+           "Processor time of all threads, the least of the turns.  LIBLINEAR's copy of the rows is not counted.  "
+           "On the clicks, constants of our fit were chosen; on the flights they were not."]
+    for row in rows:
+        if row["section"] == "sparse speed":
             out += sparse_speed(row)
-    if bags:
-        about = bags[0]["result"][0]
-        out += ["## Sparse rows: what bags keep", "",
-                f"{about['rows']} rows in bags of {about['bag']} from features: the log loss on other rows, as the part of the way from a "
-                "model with all labels (0) to the constant model (100 %), and the number of labels that give the same "
-                "([why](sparse.md#what-bags-of-32-can-carry)).", "",
-                *table(["table", "ε", "part of the way", "forecast", "labels"], sparse_bags(bags))]
     return out
+
+
+def sparse_bags_section(rows):
+    """bench/sparse.py bags."""
+    bags = [r for r in rows if r["section"] == "sparse bags"]
+    about = bags[0]["result"][0]
+    return ["## Sparse rows: what bags keep", "",
+            f"{about['rows']} rows in bags of {about['bag']} from features: the log loss on other rows, as the part of the way from a "
+            "model with all labels (0) to the constant model (100 %), and the number of labels that give the same "
+            "([why](sparse.md#what-bags-of-32-can-carry)).", "",
+            *table(["table", "ε", "part of the way", "forecast", "labels"], sparse_bags(bags))]
 
 
 def head(results):
@@ -496,7 +498,7 @@ def trees_section(rows):
 
 # ---- The page -------------------------------------------------------------------------------
 
-# (function, the parts of peers.py whose rows it needs, how the titles of its sections begin)
+# (function, the parts of peers.py or the kinds of rows that it needs, how its titles begin)
 SECTIONS = [
     (verdicts, {"bags", "fits", "losses", "paper"}, ("Targets",)),
     (bags_section, {"bags"}, ("Optimal bags",)),
@@ -504,7 +506,8 @@ SECTIONS = [
     (growth_section, {"bags", "fits", "growth"}, ("Growth",)),
     (threads_section, {"threads"}, ("Threads",)),
     (limits_section, {"limits"}, ("Limits",)),
-    (sparse_section, {"sparse"}, ("Sparse rows",)),
+    (sparse_fits_section, {"sparse speed"}, ("Sparse rows: fits",)),
+    (sparse_bags_section, {"sparse bags"}, ("Sparse rows: what bags keep",)),
     (trees_section, {"trees"}, ("Boosted trees",)),
     (paper_section, {"paper"}, ("One run of the paper",)),
 ]
@@ -529,11 +532,12 @@ def write(results, docs):
     """The page; a section for which rows are missing stays as it was."""
     path, rows = docs / "benchmarks.md", results["rows"]
     parts = {r["part"] for r in rows}
+    found = parts | {r["section"] for r in rows}
     first, old = split(path.read_text()) if path.exists() else (None, [])
-    whole = all(needs <= parts for _, needs, _ in SECTIONS)
+    whole = all(needs <= found for _, needs, _ in SECTIONS)
     page = head(results) if whole or first is None else later_head(first, results, parts)
     for section, needs, titles in SECTIONS:
-        if needs <= parts:
+        if needs <= found:
             page += section(rows, docs) if section is growth_section else section(rows)
         else:
             page += [text for title, text in old if title.startswith(titles)]

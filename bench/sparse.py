@@ -312,6 +312,7 @@ def scale(options):
 
 
 def limit(options):
+    from sparse_limit import SHARES
     from sparse_limit import limit as least
 
     x, y, x_test, _ = split_table(options)
@@ -321,7 +322,7 @@ def limit(options):
         clicks = options.table == "clicks"
         levels = (sparse_tables.click_levels(rows) if clicks else sparse_tables.flight_levels())[0]
         field = sparse_tables.fields_of(levels, 18)
-    found = least(x, y, x_test, options.bag, options.spread, field)
+    found = least(x, y, x_test, options.bag, options.spread, field, options.share or SHARES)
     about = {"table": options.table, "rows": options.rows, "bag": options.bag}
     print(json.dumps({**about, "prior": "fields" if options.fields else options.spread, **found}))
 
@@ -343,6 +344,7 @@ def main():
     parser.add_argument("--dims", type=int, nargs="+", default=[wide.SKETCH_DIMS])
     parser.add_argument("--spread", type=float, default=1.7)
     parser.add_argument("--fields", action="store_true")
+    parser.add_argument("--share", type=float, nargs="+", help="of limit: the tangents to try")
     parser.add_argument("--only", help="fits, or ways of making bags, whose name has this word")
     options = parser.parse_args()
     options.rows = (

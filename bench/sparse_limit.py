@@ -90,7 +90,7 @@ def left_at_least(rows, others, probes, share, w, l2, bag, rng):
     return tangent - n * best.mean(), n * best.std() / np.sqrt(len(best))
 
 
-def limit(x, y, test, bag, spread, field=None, seed=0):
+def limit(x, y, test, bag, spread, field=None, shares=SHARES, seed=0):
     """The least part of the way to the constant model that bags can leave.
 
     Without field all weights have the same variance, such that eta varies by spread; with the field of
@@ -111,7 +111,7 @@ def limit(x, y, test, bag, spread, field=None, seed=0):
     all_labels = solve(lambda v: w * rows.turn(rows.times(v)) + l2 * v, probes)
     nothing, everything = (np.mean(np.sum(probes * z, axis=0)) for z in (probes / l2, all_labels))
     found = []
-    for share in SHARES:
+    for share in shares:
         left, error = left_at_least(rows, others, probes, np.float32(share), w, l2, bag, rng)
         way = (left - everything) / (nothing - everything)
         found.append((way, error / (nothing - everything), share))

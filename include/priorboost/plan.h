@@ -131,7 +131,7 @@ void pboost_plan_free(pboost_plan *plan);
 /* The size of bags to ask for if trees will, or may later, be fitted to the answers, instead of
  * that of a point of the plan.  A plan is for a GLM.  Trees need more answers: under noise it is
  * half of the point's size, but not below 64 and min_bag, and only if a GLM is forecast to keep all
- * but a twentieth of what all labels gain (docs/models.md).  Otherwise it is the point's. */
+ * but a hundredth of what all labels gain (docs/models.md).  Otherwise it is the point's. */
 size_t pboost_plan_tree_bag_size(const pboost_plan *plan, size_t point, size_t min_bag);
 
 /* The plan's recommendation, as options of trainer and fit. */

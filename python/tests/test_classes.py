@@ -144,7 +144,7 @@ def test_class_weights_shift_the_intercepts(model, data):
         ({"threshold": 0.3}, "threshold=0.3 is for two classes"),
         ({"threshold": "prevalence"}, "threshold='prevalence' is for two classes"),
         ({"estimator": "cv"}, "estimator='cv' is for two classes"),
-        ({"l2": "cv"}, "l2='cv' is for two classes"),
+        ({"l2": "cv", "estimator": "event"}, "l2='cv' is for estimator='aggregate'"),
         ({"min_bag": 10**6}, "min_bag|minimum"),
     ],
 )
@@ -152,6 +152,14 @@ def test_what_several_classes_do_not_have(data, more, said):
     X, y, _ = data
     with pytest.raises(ValueError, match=said):
         pb.PriorBoostClassifier(**({"min_bag": 12} | more)).fit(X[:500], y[:500])
+
+
+def test_the_ridge_by_cross_validation(data):
+    X, y, _ = data
+    model = pb.PriorBoostClassifier(min_bag=12, l2="cv").fit(X[:3000], y[:3000])
+    again = pb.PriorBoostClassifier(min_bag=12, l2="cv").fit(X[:3000], y[:3000])
+    assert model.training_["l2"] == again.training_["l2"] > 0
+    assert np.array_equal(model.coef_, again.coef_)
 
 
 def test_an_offset_is_refused(model, data):
@@ -227,5 +235,5 @@ def test_curves_and_mixtures_are_those_of_the_program(data, cli, tmp_path, kind)
     kinds = {m.kind for m in model.members_}
     assert (kinds == set()) if kind == "smooth" else len(model.members_) % 3 == 0
     if kind == "auto":
-        with pytest.raises(AttributeError, match="auto|members|trees"):
+        with pytest.raises(AttributeError, match=r"auto|members|trees"):
             _ = model.coef_

@@ -188,9 +188,9 @@ pboost_status cli_train(cli_context *cli, int argc, char **argv, pboost_error *e
         {"--cross", "A*B,...", cli_read_list, &a.cross, NULL,
          "--hash: also each pair of values of columns A and B"},
         {"--bag-key", "COL,...", cli_read_list, &a.bag_key, NULL,
-         "--hash: bags of rows that are neighbours in the order of\n"
-         "these columns, the first before the others; instead of\n"
-         "bags from all features"},
+         "sparse rows: bags of rows that are neighbours in the order\n"
+         "of these columns, the first before the others; instead of\n"
+         "bags from all features (svmlight: indices)"},
         {"--errors", "COL=VALUE,...", cli_read_list, &a.errors, NULL,
          "sparse rows: show also the weights of these, and standard\n"
          "errors of all that are shown; a number by its name, a\n"

@@ -48,7 +48,8 @@ pboost_status train_classes_check(const train_arguments *a, pboost_error *err)
         {a->has_rho, "--rho", "it is for the interpolated estimator"},
         {strcmp(estimator, "aggregate") != 0 && strcmp(estimator, "event") != 0, "--estimator",
          "it must be aggregate or event"},
-        {a->l2.mode == PBOOST_L2_CV, "--l2 cv", "--l2 takes a number"},
+        {a->l2.mode == PBOOST_L2_CV && strcmp(estimator, "event") == 0, "--l2 cv",
+         "it is for --estimator aggregate"},
         {a->has_effects && a->effects, "--bag-effects yes",
          "--covariance sandwich allows for what features do not explain"},
     };

@@ -51,7 +51,7 @@ static pboost_status refuse_without(const train_arguments *a, pboost_error *err)
         bool given;
         const char *name, *needs;
     } sparse[] = {{a->cross.n > 0 && a->hash == 0, "--cross", "--hash BITS"},
-                  {a->bag_key.n > 0 && a->hash == 0, "--bag-key", "--hash BITS"},
+                  {a->bag_key.n > 0 && !a->wide, "--bag-key", "--hash BITS or an svmlight file"},
                   {a->columns_given > 0 && a->index_base == NULL, "--columns", "--index-base"},
                   {a->errors.n > 0 && !a->wide, "--errors", "--hash BITS or an svmlight file"}};
 
@@ -141,12 +141,12 @@ pboost_status train_wide_learn(train_data *out, const cli_context *cli, pboost_t
                                  a->cross.n, err));
         TRY(pboost_hashing_apply(&out->entries, &out->sparse.hashing, table, err));
         out->wide_x = out->entries.x;
-        if (a->bag_key.n > 0)
-            TRY(train_wide_key(&out->bag_key, table, &a->bag_key, err));
     } else {
         TRY(take_entries(out, cli, table, err));
     }
     out->sparse.columns = out->wide_x.cols;
+    if (a->bag_key.n > 0)
+        TRY(train_wide_key(&out->bag_key, out, table, a, err));
     TRY(train_wide_check_errors(out, a, err));
 done:
     return st;

@@ -13,10 +13,14 @@ pboost_status train_wide_learn(train_data *out, const cli_context *cli, pboost_t
                                bool *use, const train_arguments *a, pboost_error *err);
 pboost_status train_wide_learn_test(train_data *out, pboost_table *table, pboost_error *err);
 
-/* By row its place in the order of these columns, the first column first; rows with equal cells
- * have the same (train_wide_key.c).  Allocated for the caller. */
-pboost_status train_wide_key(double **out, const pboost_table *table, const cli_list *columns,
-                             pboost_error *err);
+/* By row its place in the order of the columns of --bag-key, the first column first; rows with
+ * equal cells have the same (train_wide_key.c).  Allocated for the caller. */
+pboost_status train_wide_key(double **out, const train_data *data, const pboost_table *table,
+                             const train_arguments *a, pboost_error *err);
+
+/* The column that has this index in the svmlight file. */
+pboost_status train_wide_find_index(uint32_t *out, const train_data *data, const char *text,
+                                    pboost_error *err);
 
 /* A few dense columns in place of all: what bags are made from.  *x refers to *sketch, which the
  * caller frees. */

@@ -62,6 +62,27 @@ done:
     return st;
 }
 
+/* A column of sparse rows by its index: the rows times its unit vector. */
+static pboost_status read_index(double *out, const train_data *data, const char *text, int threads,
+                                pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_wide_samples rows = {.x = &data->wide_x, .n = data->wide_x.rows};
+    pboost_coef unit = {0};
+    pboost_error why = {0};
+    uint32_t column;
+
+    st = train_wide_find_index(&column, data, text, &why);
+    if (st != PBOOST_OK)
+        FAIL(err, st, "--bag-key: %s", why.message);
+    TRY(pboost_coef_init(&unit, data->wide_x.cols, err));
+    unit.theta[column] = 1.0;
+    TRY(pboost_wide_predict(out, PBOOST_LINEAR, &rows, &unit, threads, err));
+done:
+    pboost_coef_free(&unit);
+    return st;
+}
+
 /* A row, and what it is sorted by: `rank` by the columns before, then `value`. */
 typedef struct {
     size_t row;
@@ -88,10 +109,11 @@ static void refine(double *rank, keyed_row *sorted, const double *value, size_t 
     }
 }
 
-pboost_status train_wide_key(double **out, const pboost_table *table, const cli_list *columns,
-                             pboost_error *err)
+pboost_status train_wide_key(double **out, const train_data *data, const pboost_table *table,
+                             const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const cli_list *columns = &a->bag_key;
     size_t n = pboost_table_rows(table);
     keyed_row *sorted = NULL;
     double *value = NULL;
@@ -100,7 +122,8 @@ pboost_status train_wide_key(double **out, const pboost_table *table, const cli_
     NEED(value = pboost_alloc(n, sizeof *value), err);
     NEED(sorted = pboost_alloc(n, sizeof *sorted), err);
     for (size_t c = 0; c < columns->n; c++) {
-        TRY(read_column(value, table, columns->item[c], err));
+        TRY(a->hash > 0 ? read_column(value, table, columns->item[c], err)
+                        : read_index(value, data, columns->item[c], a->threads, err));
         refine(*out, sorted, value, n);
     }
 done:

@@ -75,9 +75,8 @@ done:
 
 /* ---- Columns by name ------------------------------------------------------------------------- */
 
-/* An index of the file. */
-static pboost_status find_index(uint32_t *out, const train_data *data, const char *text,
-                                pboost_error *err)
+pboost_status train_wide_find_index(uint32_t *out, const train_data *data, const char *text,
+                                    pboost_error *err)
 {
     size_t base = (size_t)data->sparse.index_base, last = data->sparse.columns - 1 + base;
     char *end;
@@ -101,7 +100,7 @@ static pboost_status add_named(shown_columns *s, const train_data *data, const c
     s->sign[i] = 1.0;
     st = data->sparse.hashing.bits > 0
              ? pboost_hashing_find(&s->column[i], &s->sign[i], &data->sparse.hashing, text, &why)
-             : find_index(&s->column[i], data, text, &why);
+             : train_wide_find_index(&s->column[i], data, text, &why);
     if (st != PBOOST_OK)
         FAIL(err, st, "--errors: %s", why.message);
     NEED(s->name[i] = strdup(text), err);

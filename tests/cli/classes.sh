@@ -90,6 +90,12 @@ cp model.json one.json
 expect 0 train --label party --threads 2
 cmp -s model.json one.json || fail "threads change the model"
 
+expect 0 train --label party --l2 cv --json
+within 1e-3 1000 "$(field l2)"
+cv=$(field l2)
+expect 0 train --label party --l2 cv --json
+[ "$(field l2)" = "$cv" ] || fail "folds differ between two runs"
+
 # Trees: what is learnt, the file, predictions.
 expect 0 train --label party --test test.csv --model trees --report trees.html --json
 [ "$(field model) $(field members.2.kind)" = 'trees trees' ] || fail "the model is $(field model)"
@@ -186,7 +192,7 @@ refuse 2 '--offset cannot be used with --family classes' train --label party --o
 refuse 2 '--model smooth is for --estimator aggregate' train --label party --model smooth --estimator event
 refuse 2 '--l2 is for --model glm, not for auto' train --label party --model auto --l2 1
 refuse 2 '--estimator cannot be used with --family classes' train --label party --estimator cv
-refuse 2 '--l2 cv cannot be used' train --label party --l2 cv
+refuse 2 '--l2 cv cannot be used' train --label party --l2 cv --estimator event
 refuse 2 '--round cannot be used' train --label party --round
 refuse 2 '--prior cannot be used' train --label party --prior one.json
 refuse 2 '--sums cannot be used' priorboost train --data rows.csv --family classes --sums counts.csv --out model.json

@@ -174,7 +174,7 @@ drown --estimator aggregate --bags features
 says "masks even the mean"
 
 # ---- trees want smaller bags under noise: what plan says is what train asks for ----
-noisy=(--data d.csv --label y --family linear --epsilon 0.2 --bounds=-16,16)
+noisy=(--data d.csv --label y --family linear --epsilon 0.5 --bounds=-16,16)
 expect 0 priorboost plan "${noisy[@]}" --min-bag 16 --json
 size=$(field costs.0.bag_size) small=$(field costs.0.tree_bag_size)
 [ "$size" -gt 128 ] && [ "$small" -eq $((size / 2)) ] || fail "bags of $size and, for trees, $small"
@@ -191,6 +191,8 @@ for model in glm smooth; do
 done
 expect 0 priorboost plan --data d.csv --label y --family linear --min-bag 16 --model trees
 grep -q 'With --model trees train asks for the same bags' stdout || fail "nothing about trees without noise"
+expect 0 priorboost plan "${noisy[@]}" --epsilon 0.2 --min-bag 16 --model trees
+grep -q 'With --model trees train asks for the same bags' stdout || fail "smaller bags although they let through much noise"
 expect 0 priorboost plan "${noisy[@]}" --min-bag 16,64 --model auto --out pairs.html
 tr '\n' ' ' <stdout | grep -q -- '--model auto: ask for smaller bags in some of these cases' || fail "nothing about auto beside pairs"
 expect 2 priorboost plan "${noisy[@]}" --min-bag 16 --model bent

@@ -50,19 +50,18 @@ def main():
         new_head, new = report.split(path.read_text())
         assert new_head.startswith(head.split("\nMeasured again")[0].rstrip()), new_head
         assert new_head.count("Measured again (sparse):") == 1, new_head
-        kept = {title: text for title, text in sections if not title.startswith("Sparse rows")}
+        fits = "Sparse rows: fits with all labels"
+        kept = {title: text for title, text in sections if title != fits}
         now = dict(new)
         for title, text in kept.items():
             assert now.get(title) == text, f"'{title}' was lost or changed"
-        written = now["Sparse rows: fits with all labels"]
+        written = now[fits]
         assert "7.75" in written and "1.25" not in written, written
         assert len(new) == len(now) == len(kept) + 1, list(now)
 
         path.unlink()  # no page: only what was measured
         report.write(results("sparse", sparse_rows(1.25)), docs)
-        assert [title for title, _ in report.split(path.read_text())[1]] == [
-            "Sparse rows: fits with all labels"
-        ]
+        assert [title for title, _ in report.split(path.read_text())[1]] == [fits]
 
 
 if __name__ == "__main__":

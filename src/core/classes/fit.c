@@ -31,10 +31,8 @@ pboost_status pboost_classes_check(const pboost_features *features, size_t class
     if (o->estimator != PBOOST_EVENT && o->estimator != PBOOST_AGGREGATE)
         FAIL(err, PBOOST_INVALID, "classes are fitted by event or aggregate, not by %s",
              pboost_estimator_name(o->estimator));
-    if (o->l2.mode == PBOOST_L2_CV)
-        FAIL(err, PBOOST_INVALID,
-             "l2 by cross-validation is not there for classes; it must be a "
-             "number or the default");
+    if (o->l2.mode == PBOOST_L2_CV && o->estimator != PBOOST_AGGREGATE)
+        FAIL(err, PBOOST_INVALID, "l2 by cross-validation is for the aggregate estimator");
     TRY(pboost_fit_curves_check(o, features->x.cols, err));
     if (o->bag_effects)
         FAIL(err, PBOOST_INVALID, "bag effects are not there for classes");
@@ -256,29 +254,26 @@ void pboost_class_fill_report(pboost_fit_report *report, const class_fit *fit)
             report->first_dropped = i % width - fit->pass.intercept;
 }
 
-pboost_status pboost_classes_fit(pboost_class_coef *coef, pboost_fit_report *report,
-                                 double *covariance, const pboost_features *features,
-                                 const pboost_answers *answers, size_t first_bag,
-                                 const pboost_fit_options *options, pboost_error *err)
+pboost_status pboost_class_fit_multiple(pboost_class_coef *coef, pboost_fit_report *report,
+                                        double *covariance, const pboost_features *features,
+                                        const pboost_answers *answers, size_t first_bag,
+                                        const pboost_fit_options *options, double multiple,
+                                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
     pboost_fit_report found = {.first_dropped = SIZE_MAX};
-    class_fit fit = {.options = &own, .access = &PBOOST_CLASS_LOCAL, .classes = coef->classes};
+    class_fit fit = {.options = options,
+                     .access = &PBOOST_CLASS_LOCAL,
+                     .classes = coef->classes,
+                     .multiple = multiple};
     size_t n = pboost_class_weights(coef->classes, features->x.cols);
 
-    TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
-    TRY(pboost_classes_check(features, coef->classes, &own, err));
-    if (coef->cols != features->x.cols)
-        FAIL(err, PBOOST_INVALID, "the weights are for %zu columns, but the features have %zu",
-             coef->cols, features->x.cols);
-    TRY(check_answers(answers, first_bag, coef->classes, features->x.rows, err));
     fit.n_bags = answers->n_bags - first_bag;
     bag_proportions given = {answers->start + first_bag, answers->mean + first_bag * fit.classes,
                              answers->noise_variance + first_bag * fit.classes};
     TRY(fit_init(&fit, features, &given, answers->row, err));
     TRY(pboost_class_solve(&fit, &found, coef, err));
-    if (own.estimator == PBOOST_AGGREGATE)
+    if (options->estimator == PBOOST_AGGREGATE)
         TRY(pboost_class_covariance(covariance, &fit, err));
     else
         for (size_t i = 0; covariance != NULL && i < n * n; i++)
@@ -290,5 +285,31 @@ done:
     if (report != NULL)
         *report = found;
     pboost_class_fit_free(&fit);
+    return st;
+}
+
+pboost_status pboost_classes_fit(pboost_class_coef *coef, pboost_fit_report *report,
+                                 double *covariance, const pboost_features *features,
+                                 const pboost_answers *answers, size_t first_bag,
+                                 const pboost_fit_options *options, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    pboost_fit_options own = PBOOST_FIT_OPTIONS_INIT;
+    double multiple = 0.0;
+
+    if (report != NULL)
+        *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
+    TRY(OPTIONS_READ(&own, options, PBOOST_FIT_OPTIONS_INIT, err));
+    TRY(pboost_classes_check(features, coef->classes, &own, err));
+    if (coef->cols != features->x.cols)
+        FAIL(err, PBOOST_INVALID, "the weights are for %zu columns, but the features have %zu",
+             coef->cols, features->x.cols);
+    TRY(check_answers(answers, first_bag, coef->classes, features->x.rows, err));
+    if (own.l2.mode == PBOOST_L2_CV)
+        TRY(pboost_class_choose_l2(&multiple, coef->classes, features, answers, first_bag, &own,
+                                   err));
+    TRY(pboost_class_fit_multiple(coef, report, covariance, features, answers, first_bag, &own,
+                                  multiple, err));
+done:
     return st;
 }

@@ -45,6 +45,8 @@ struct class_fit {
     double *ridge, *evidence;
     size_t ridge_refreshes;
     bool ridges_settled;
+    bool given;      /* lambda of the straight columns is */
+    double multiple; /* of the usual lambda, where that is given; 0: it is not */
     bool noisy;
     levenberg lm;
 };
@@ -110,6 +112,19 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
 pboost_status pboost_class_ridges_init(class_fit *fit, pboost_error *err);
 void pboost_class_ridges_start(class_fit *fit, double usual);
 void pboost_class_ridges_refresh(class_fit *fit, double usual);
+
+/* The multiple of the usual lambda whose fits predict bags left out best. */
+pboost_status pboost_class_choose_l2(double *multiple, size_t classes,
+                                     const pboost_features *features, const pboost_answers *answers,
+                                     size_t first_bag, const pboost_fit_options *options,
+                                     pboost_error *err);
+
+/* pboost_classes_fit with options that are checked, and that multiple (0: as options say). */
+pboost_status pboost_class_fit_multiple(pboost_class_coef *coef, pboost_fit_report *report,
+                                        double *covariance, const pboost_features *features,
+                                        const pboost_answers *answers, size_t first_bag,
+                                        const pboost_fit_options *options, double multiple,
+                                        pboost_error *err);
 
 /* Weights of the working equation at a bag's mean, 1/(V of a class), and 0 for a bag that says
  * nothing. */

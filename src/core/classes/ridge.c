@@ -53,11 +53,19 @@ static double share_of(const class_fit *fit, size_t column)
     return column < straight_columns(fit) ? 1.0 : 1.0 / (scale * scale);
 }
 
+/* The first group whose ridge is found.  Two classes are a logistic model, whose straight columns
+ * have the usual one. */
+static size_t first_found(const class_fit *fit)
+{
+    return fit->given || fit->classes == 2;
+}
+
 static void set_penalties(class_fit *fit)
 {
-    for (size_t j = 0; j < fit->pass.cols; j++)
+    size_t first = fit->given ? straight_columns(fit) : 0; /* those before have what is given */
+    for (size_t j = first; j < fit->pass.cols; j++)
         fit->penalty[j + fit->pass.intercept] = fit->ridge[group_of(fit, j)] * share_of(fit, j);
-    fit->lambda = fit->ridge[0];
+    fit->lambda = fit->given ? fit->lambda : fit->ridge[0];
 }
 
 pboost_status pboost_class_ridges_init(class_fit *fit, pboost_error *err)
@@ -179,13 +187,14 @@ static double improve(evidence *e, double phi, double usual)
     pboost_cholesky_factor(&e->factor, pboost_rank_tolerance(n), false);
     pboost_cholesky_solve(e->theta, &e->factor, e->right);
     pboost_cholesky_invert(e->inverse, &e->factor);
-    for (size_t g = 0; g < fit->n_ridges; g++) {
+    for (size_t g = first_found(fit); g < fit->n_ridges; g++) {
         double least = fit->noisy ? usual : WEAKEST * usual;
         double most = (g == 0 && !fit->noisy ? STRONG : STRONGEST) * usual;
         e->next[g] = fmin(fmax(ridge_of(e, g, phi), least), most);
         change = fmax(change, fabs(log(e->next[g] / fit->ridge[g])));
     }
-    memcpy(fit->ridge, e->next, fit->n_ridges * sizeof *fit->ridge);
+    for (size_t g = first_found(fit); g < fit->n_ridges; g++)
+        fit->ridge[g] = e->next[g];
     set_penalties(fit);
     return change;
 }
@@ -195,8 +204,7 @@ void pboost_class_ridges_start(class_fit *fit, double usual)
     for (size_t g = 0; g < fit->n_ridges; g++)
         fit->ridge[g] = usual;
     fit->ridge_refreshes = 0;
-    /* Two classes are a logistic model, whose ridge is the usual one. */
-    fit->ridges_settled = !(usual > 0.0) || fit->classes == 2;
+    fit->ridges_settled = !(usual > 0.0) || first_found(fit) == fit->n_ridges;
     set_penalties(fit);
 }
 

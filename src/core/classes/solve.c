@@ -249,12 +249,12 @@ double pboost_class_set_penalty(class_fit *fit)
     pboost_l2 l2 = event && o->l2.mode == PBOOST_L2_AUTO ? pboost_l2_fixed(1.0) : o->l2;
     double usual = (double)(fit->pass.cols - o->curves) / PRIOR_SPREAD;
     fit->penalty[0] = 1.0 / LEVEL_SPREAD;
-    pboost_class_ridges_start(fit, usual);
-    if (l2.mode == PBOOST_L2_FIXED) {
-        fit->lambda = l2.value;
-        fit->ridges_settled = true;
+    fit->given = l2.mode == PBOOST_L2_FIXED || fit->multiple > 0.0;
+    if (fit->given) {
+        fit->lambda = pboost_l2_or(l2, fit->multiple * usual);
         pboost_units_penalty(fit->penalty + fit->pass.intercept, &fit->units, l2, fit->lambda);
     }
+    pboost_class_ridges_start(fit, usual);
     return usual;
 }
 

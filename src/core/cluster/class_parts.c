@@ -230,6 +230,9 @@ static pboost_status check(const class_fit *fit, size_t cols, size_t n_bags, con
     pboost_features features = {.x = {.cols = cols}};
 
     TRY(pboost_classes_check(&features, fit->classes, fit->options, err));
+    if (fit->options->l2.mode == PBOOST_L2_CV)
+        FAIL(err, PBOOST_INVALID,
+             "l2 by cross-validation is for rows on one machine, not for parts of them");
     if (n_bags == 0)
         FAIL(err, PBOOST_BAD_DATA, "there are no answers");
     for (size_t b = 0; b < n_bags; b++)

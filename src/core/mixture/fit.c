@@ -35,7 +35,7 @@ static const double EXPECTED[N_KINDS] = {[PBOOST_MEMBER_GLM] = 0.5,
                                          [PBOOST_MEMBER_TREES] = 1.0,
                                          [PBOOST_MEMBER_GLM_TREES] = 1.0};
 #define SPREAD 0.1
-#define ENOUGH_FOR_TREES 50.0 /* the gain at which trees are expected to have half of that */
+#define ENOUGH_FOR_TREES 20.0 /* the gain at which trees are expected to have half of that */
 #define LEAST_VARIANCE_SHARE 0.1
 
 typedef struct {
@@ -306,10 +306,11 @@ done:
 static void expect(double *expected, const mixture_fit *f, const size_t *kind, size_t n,
                    double gain)
 {
-    double total = 0.0;
+    double g = gain / ENOUGH_FOR_TREES, total = 0.0;
+    double part = gain > 0.0 ? 1.0 - 1.0 / (1.0 + g * g) : 0.0; /* of NaN, if all overflow: 0 */
     for (size_t i = 0; i < n; i++) {
         bool trees = kind[i] >= PBOOST_MEMBER_TREES;
-        expected[i] = f->expected[kind[i]] * (trees ? gain / (gain + ENOUGH_FOR_TREES) : 1.0);
+        expected[i] = f->expected[kind[i]] * (trees ? part : 1.0);
         total += expected[i];
     }
     for (size_t i = 0; i < n; i++)

@@ -30,7 +30,7 @@
 #define EVENTS_PER_WEIGHT 10
 /* Bags for trees, by real tables (docs/models.md). */
 #define TREES_LEAST ((size_t)64)
-#define TREES_MAY_LOSE 0.05 /* of what all labels gain over the constant model */
+#define TREES_MAY_LOSE 0.01 /* of what all labels gain over the constant model */
 
 /* ---- The recommendation ---------------------------------------------------------------------- */
 
@@ -92,7 +92,8 @@ size_t pboost_plan_recommend(const pboost_plan_point *point, size_t n, pboost_ra
 }
 
 /* Trees gain from more answers, and lose what every model loses if smaller bags let through more
- * noise.  What a GLM is forecast to lose measures that. */
+ * noise.  What a GLM is forecast to lose measures that.  It may lose little only: where labels say
+ * less than is assumed, it loses many times the forecast. */
 size_t pboost_plan_tree_bag_size(const pboost_plan *plan, size_t point, size_t min_bag)
 {
     const pboost_plan_point *best = &plan->point[point];

@@ -306,6 +306,7 @@ static void bad_input_is_refused(void **state)
     assert_fails(FIT(coef, PLAIN(t.matrix), 0, wrong), PBOOST_INVALID, err, "interpolated");
     wrong = o;
     wrong.l2.mode = PBOOST_L2_CV;
+    wrong.estimator = PBOOST_EVENT;
     assert_fails(FIT(coef, PLAIN(t.matrix), 0, wrong), PBOOST_INVALID, err, "cross-validation");
     wrong = o;
     wrong.bag_effects = true;

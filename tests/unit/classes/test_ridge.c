@@ -93,6 +93,46 @@ static void noise_strengthens(void **state)
     class_table_free(&t);
 }
 
+/* Bags left out choose a weak ridge where large weights are right, and a strong one where none is.
+ */
+static void cross_validation(void **state)
+{
+    (void)state;
+    class_table t = twin_columns();
+    pboost_fit_options o = class_options(PBOOST_AGGREGATE);
+    pboost_answers *a = class_answers(&t, 16, 0.0, NULL, 31);
+    pboost_class_coef coef;
+    pboost_error err = {0};
+
+    o.l2 = (pboost_l2){.mode = PBOOST_L2_CV};
+    class_fitted f = class_fit_or_fail(&t, a, &o);
+    assert_true(f.report.l2 < 0.15 && f.report.l2_standardized);
+    class_fitted_free(&f);
+    pboost_answers_free(a);
+    for (size_t i = 0; i < 15; i++)
+        t.truth.theta[i] = 0.0;
+    int strong = 0; /* by chance a set of labels may look as if columns had an effect */
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        draw_labels(&t, seed);
+        a = class_answers(&t, 16, 0.0, NULL, seed);
+        f = class_fit_or_fail(&t, a, &o);
+        strong += f.report.l2 > 5.0;
+        class_fitted_free(&f);
+        pboost_answers_free(a);
+    }
+    assert_true(strong >= 3);
+    assert_ok(pboost_class_coef_init(&coef, 3, 4, &err), err);
+    a = class_answers(&t, 1024, 0.0, NULL, 31);
+    assert_fails(pboost_classes_fit(&coef, NULL, NULL, PLAIN(t.matrix), a, 0, &o, &err),
+                 PBOOST_BAD_DATA, err, "at least 10 of them; there are 8");
+    o.estimator = PBOOST_EVENT;
+    assert_fails(pboost_classes_fit(&coef, NULL, NULL, PLAIN(t.matrix), a, 0, &o, &err),
+                 PBOOST_INVALID, err, "cross-validation is for the aggregate estimator");
+    pboost_class_coef_free(&coef);
+    pboost_answers_free(a);
+    class_table_free(&t);
+}
+
 /* Where columns do nothing, their weights are shrunk more than usual. */
 static void columns_without_effect(void **state)
 {
@@ -156,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_that_say_almost_the_same),
         cmocka_unit_test(noise_strengthens),
+        cmocka_unit_test(cross_validation),
         cmocka_unit_test(columns_without_effect),
         cmocka_unit_test(curves_bend),
     };

@@ -322,6 +322,9 @@ static void wrong_input_is_refused(void **unused)
     double zero[MOST_WEIGHTS] = {0}, one[COLS] = {1, 1, 1}, mean[CLASSES], eta[2 * CLASSES];
     part here;
 
+    split->options.l2.mode = PBOOST_L2_CV;
+    assert_int_equal(fit_parts(&f, split, &err), PBOOST_INVALID);
+    assert_non_null(strstr(err.message, "cross-validation is for rows on one machine"));
     split->options = class_options(PBOOST_INTERPOLATED);
     assert_int_equal(fit_parts(&f, split, &err), PBOOST_INVALID);
     assert_int_equal(split->calls, 0);

@@ -196,7 +196,7 @@ static void test_fixed_choices_are_kept(void **state)
 }
 
 /* Half of the size, among those that are forecast for the same way of asking and the same epsilon;
- * not below 64 and k, and not where a GLM would lose more than a twentieth of 100 - 20. */
+ * not below 64 and k, and not where a GLM would lose more than a hundredth of 100 - 20. */
 static void test_bag_size_for_trees(void **state)
 {
     (void)state;
@@ -209,10 +209,10 @@ static void test_bag_size_for_trees(void **state)
         pboost_strategy other_bags;
         size_t min_bag, want;
     } CASES[] = {
-        {256, 128, 34.0, one, one, PBOOST_BAGS_FEATURES, 8, 128},
-        {256, 128, 34.0, third, third, PBOOST_BAGS_FEATURES, 128, 128},
+        {256, 128, 30.7, one, one, PBOOST_BAGS_FEATURES, 8, 128},
+        {256, 128, 30.7, third, third, PBOOST_BAGS_FEATURES, 128, 128},
         {128, 64, 29.0, one, one, PBOOST_BAGS_FEATURES, 8, 64},
-        {256, 128, 34.1, one, one, PBOOST_BAGS_FEATURES, 8, 256},   /* too much noise */
+        {256, 128, 30.9, one, one, PBOOST_BAGS_FEATURES, 8, 256},   /* too much noise */
         {256, 128, NAN, one, one, PBOOST_BAGS_FEATURES, 8, 256},    /* not known */
         {256, 64, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 256},    /* a quarter */
         {64, 32, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 64},      /* below 64 */
@@ -244,7 +244,7 @@ static void test_bags_for_trees(void **state)
     (void)state;
     pboost_error err;
     table t = make_table(PBOOST_LOGISTIC, 16384, 0);
-    const char *epsilon[] = {"0.05", "0.01", NULL}; /* little noise, too much, none */
+    const char *epsilon[] = {"0.3", "0.01", NULL}; /* little noise, too much, none */
 
     for (size_t i = 0; i < 3; i++) {
         pboost_plan_options o = plan_options(PBOOST_LOGISTIC, epsilon[i], 8);
