@@ -24,11 +24,6 @@ enum { LINEAR_KINDS = PBOOST_MEMBER_SMOOTH + 1, KINDS = PBOOST_MEMBER_TREES + 1 
 #define FEWEST_BAGS (2 * FOLDS) /* fewer cannot compare models */
 #define LEAST_SHARE 0.1         /* of the mean of all answers: where the GLM is too sure */
 
-/* As in mixture/fit.c. */
-static const double EXPECTED[KINDS] = {
-    [PBOOST_MEMBER_GLM] = 0.5, [PBOOST_MEMBER_SMOOTH] = 1.0, [PBOOST_MEMBER_TREES] = 1.0};
-#define SPREAD 0.1
-
 typedef struct {
     const pboost_features *features; /* all columns, those of curves last */
     pboost_features straight;        /* without them */
@@ -261,35 +256,18 @@ done:
 /* Sets the weights and what the report says of them. */
 static void weigh(class_mixture *f)
 {
-    const double *predicted[KINDS];
-    double weight[KINDS], expected[KINDS], total = 0.0, least = INFINITY;
-    size_t kind[KINDS], n = 0, numbers = f->n_bags * f->classes;
-    pboost_mixture_report *r = f->report;
+    const double *predicted[KINDS], *answer = f->answers->mean + f->first_bag * f->classes;
+    size_t kind[KINDS], n = 0;
 
     for (size_t k = 0; k < KINDS; k++)
         if (f->usable[k] && (k == PBOOST_MEMBER_CONSTANT || f->options->members >> k & 1)) {
             predicted[n] = f->left_out[k];
-            total += expected[n] = EXPECTED[k];
             kind[n++] = k;
         }
+    left_out_bags numbers = {n, f->n_bags * f->classes, predicted, answer, f->precision};
+    pboost_mixture_weigh(f->report, pboost_mixture_expected, kind, &numbers);
     for (size_t i = 0; i < n; i++)
-        expected[i] = total > 0.0 ? expected[i] / total : 1.0 / (double)n;
-    left_out_bags bags = {n, numbers, predicted, f->answers->mean + f->first_bag * f->classes,
-                          f->precision};
-    for (size_t i = 0; i < n; i++) {
-        double alone[KINDS] = {0};
-        alone[i] = 1.0;
-        r->member[kind[i]].fitted = true;
-        r->member[kind[i]].misfit = pboost_mixture_misfit(alone, &bags);
-        least = fmin(least, r->member[kind[i]].misfit);
-    }
-    /* Where even the best member misses the answers by more than V, they say less of the weights.
-     */
-    double spread = SPREAD / sqrt(fmax(least / (double)numbers, 0.01));
-    pboost_mixture_weights(weight, expected, spread, &bags);
-    r->misfit = pboost_mixture_misfit(weight, &bags);
-    for (size_t i = 0; i < n; i++)
-        f->weight[kind[i]] = r->member[kind[i]].weight = weight[i];
+        f->weight[kind[i]] = f->report->member[kind[i]].weight;
 }
 
 /* The log odds of a class against all others in the constant model: its members are like those of

@@ -28,14 +28,6 @@
 #define LARGE_ROWS 100000
 #define FEWEST_BAGS (2 * LARGE_FOLDS) /* fewer cannot compare models */
 
-/* Weights that are expected before the answers are seen, and how far they are from that: on real
- * tables the plain mean of the curved models predicts better than the one chosen. */
-static const double EXPECTED[N_KINDS] = {[PBOOST_MEMBER_GLM] = 0.5,
-                                         [PBOOST_MEMBER_SMOOTH] = 1.0,
-                                         [PBOOST_MEMBER_TREES] = 1.0,
-                                         [PBOOST_MEMBER_GLM_TREES] = 1.0};
-#define SPREAD 0.1
-#define ENOUGH_FOR_TREES 20.0 /* the gain at which trees are expected to have half of that */
 #define LEAST_VARIANCE_SHARE 0.1
 
 typedef struct {
@@ -268,7 +260,7 @@ static pboost_status mixture_fit_init(mixture_fit *f, pboost_error *err)
     NEED(f->precision = pboost_alloc(f->n_bags, sizeof(double)), err);
     for (unsigned k = 0; k < N_KINDS; k++) {
         f->member[k].kind = (pboost_member_kind)k;
-        f->expected[k] = EXPECTED[k];
+        f->expected[k] = pboost_mixture_expected[k];
         TRY(pboost_coef_init(&f->member[k].coef, f->features->x.cols, err));
         NEED(f->left_out[k] = calloc(f->n_bags, sizeof(double)), err);
         f->usable[k] = wanted(f, (pboost_member_kind)k);
@@ -298,32 +290,11 @@ done:
     return st;
 }
 
-/* The weights that are expected before bags left out are compared; they sum to 1.  `gain` is what
- * the members learnt from the answers: by how much the best of them misses bags left out less than
- * the constant does, in units of their variance.  Where it is small, noise hides most of the
- * signal. Then trees, which choose among many splits, have learnt more of the noise than linear
- * members. */
-static void expect(double *expected, const mixture_fit *f, const size_t *kind, size_t n,
-                   double gain)
-{
-    double g = gain / ENOUGH_FOR_TREES, total = 0.0;
-    double part = gain > 0.0 ? 1.0 - 1.0 / (1.0 + g * g) : 0.0; /* of NaN, if all overflow: 0 */
-    for (size_t i = 0; i < n; i++) {
-        bool trees = kind[i] >= PBOOST_MEMBER_TREES;
-        expected[i] = f->expected[kind[i]] * (trees ? part : 1.0);
-        total += expected[i];
-    }
-    for (size_t i = 0; i < n; i++)
-        expected[i] = total > 0.0 ? expected[i] / total : kind[i] == PBOOST_MEMBER_CONSTANT;
-}
-
 /* Sets the weights and what the report says of them. */
 static void weigh(mixture_fit *f)
 {
     const double *predicted[N_KINDS];
-    double weight[N_KINDS], expected[N_KINDS], least = INFINITY;
     size_t kind[N_KINDS], n = 0;
-    pboost_mixture_report *r = f->report;
 
     for (size_t k = 0; k < N_KINDS; k++) {
         if (!f->usable[k] || !(wanted(f, (pboost_member_kind)k) || k == PBOOST_MEMBER_CONSTANT))
@@ -332,21 +303,9 @@ static void weigh(mixture_fit *f)
         kind[n++] = k;
     }
     left_out_bags bags = {n, f->n_bags, predicted, f->answers->mean + f->first_bag, f->precision};
-    for (size_t i = 0; i < n; i++) {
-        double alone[N_KINDS] = {0};
-        alone[i] = 1.0;
-        r->member[kind[i]].fitted = true;
-        r->member[kind[i]].misfit = pboost_mixture_misfit(alone, &bags);
-        least = fmin(least, r->member[kind[i]].misfit);
-    }
-    /* Where even the best member misses the answers by more than V, they say less of the weights.
-     */
-    double scale = fmax(least / (double)f->n_bags, 0.01);
-    expect(expected, f, kind, n, (r->member[PBOOST_MEMBER_CONSTANT].misfit - least) / scale);
-    pboost_mixture_weights(weight, expected, SPREAD / sqrt(scale), &bags);
-    r->misfit = pboost_mixture_misfit(weight, &bags);
+    pboost_mixture_weigh(f->report, f->expected, kind, &bags);
     for (size_t i = 0; i < n; i++)
-        f->member[kind[i]].weight = r->member[kind[i]].weight = weight[i];
+        f->member[kind[i]].weight = f->report->member[kind[i]].weight;
 }
 
 /* Moves the members that have a weight. */

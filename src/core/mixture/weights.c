@@ -9,6 +9,15 @@
 
 #include "base/linalg.h"
 
+/* Weights that are expected before the answers are seen, and how far they are from that: on real
+ * tables the plain mean of the curved models predicts better than the one chosen. */
+const double pboost_mixture_expected[PBOOST_MEMBER_KINDS] = {[PBOOST_MEMBER_GLM] = 0.5,
+                                                             [PBOOST_MEMBER_SMOOTH] = 1.0,
+                                                             [PBOOST_MEMBER_TREES] = 1.0,
+                                                             [PBOOST_MEMBER_GLM_TREES] = 1.0};
+#define SPREAD 0.1
+#define ENOUGH_FOR_TREES 20.0 /* the gain at which trees are expected to have half of that */
+
 typedef struct {
     size_t n;
     double gram[MOST_MEMBERS][MOST_MEMBERS], cross[MOST_MEMBERS];
@@ -106,4 +115,47 @@ double pboost_mixture_misfit(const double *weight, const left_out_bags *bags)
         sum += bags->precision[b] * r * r;
     }
     return sum;
+}
+
+/* The weights that are expected before bags left out are compared; they sum to 1.  `gain` is what
+ * the members learnt from the answers: by how much the best of them misses bags left out less than
+ * the constant does, in units of their variance.  Where it is small, noise hides most of the
+ * signal. Then trees, which choose among many splits, have learnt more of the noise than linear
+ * members. */
+static void expect(double *expected, const double *of_kind, const size_t *kind, size_t n,
+                   double gain)
+{
+    double g = gain / ENOUGH_FOR_TREES, total = 0.0;
+    double part = gain > 0.0 ? 1.0 - 1.0 / (1.0 + g * g) : 0.0; /* of NaN, if all overflow: 0 */
+    for (size_t i = 0; i < n; i++) {
+        bool trees = kind[i] >= PBOOST_MEMBER_TREES;
+        expected[i] = of_kind[kind[i]] * (trees ? part : 1.0);
+        total += expected[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        expected[i] = total > 0.0 ? expected[i] / total : kind[i] == PBOOST_MEMBER_CONSTANT;
+}
+
+void pboost_mixture_weigh(pboost_mixture_report *report, const double *of_kind, const size_t *kind,
+                          const left_out_bags *bags)
+{
+    double weight[MOST_MEMBERS] = {0}, expected[MOST_MEMBERS] = {0}, least = INFINITY;
+    size_t n = bags->n_members;
+
+    for (size_t i = 0; i < n; i++) {
+        double alone[MOST_MEMBERS] = {0};
+        alone[i] = 1.0;
+        report->member[kind[i]].fitted = true;
+        report->member[kind[i]].misfit = pboost_mixture_misfit(alone, bags);
+        least = fmin(least, report->member[kind[i]].misfit);
+    }
+    /* Where even the best member misses the answers by more than V, they say less of the weights.
+     */
+    double scale = fmax(least / (double)bags->n_bags, 0.01);
+    double gain = (report->member[PBOOST_MEMBER_CONSTANT].misfit - least) / scale;
+    expect(expected, of_kind, kind, n, gain);
+    pboost_mixture_weights(weight, expected, SPREAD / sqrt(scale), bags);
+    report->misfit = pboost_mixture_misfit(weight, bags);
+    for (size_t i = 0; i < n; i++)
+        report->member[kind[i]].weight = weight[i];
 }

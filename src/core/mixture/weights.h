@@ -2,7 +2,7 @@
 #ifndef PBOOST_MIXTURE_WEIGHTS_H
 #define PBOOST_MIXTURE_WEIGHTS_H
 
-#include <stddef.h>
+#include <priorboost/curves.h>
 
 #define MOST_MEMBERS 8
 
@@ -23,5 +23,13 @@ void pboost_mixture_weights(double *weight, const double *expected, double sprea
 
 /* sum_B (answer_B - sum_m w_m predicted_mB)^2 / V_B. */
 double pboost_mixture_misfit(const double *weight, const left_out_bags *bags);
+
+/* Weights that are expected before the answers are seen, up to a factor, by kind of member. */
+extern const double pboost_mixture_expected[PBOOST_MEMBER_KINDS];
+
+/* Weighs members, whose kinds these are; the first is the constant.  expected: by kind.  Fills the
+ * report: the weight and misfit of each, and the misfit of all. */
+void pboost_mixture_weigh(pboost_mixture_report *report, const double *expected, const size_t *kind,
+                          const left_out_bags *bags);
 
 #endif
