@@ -519,11 +519,11 @@ def split(page):
     return first, [(text.partition("\n")[0], "## " + text.rstrip() + "\n") for text in others]
 
 
-def later_head(first, results, parts):
+def later_head(first, results, titles):
     """The head of an earlier run's page, with what was measured again, and where."""
     m = results["machine"]
     versions = ", ".join(f"{n} {v}" for n, v in m["versions"].items())
-    mark = f"Measured again ({', '.join(sorted(parts))}):"
+    mark = f"Measured again ({', '.join(titles)}):"
     kept = "\n".join(line for line in first.split("\n") if not line.startswith(mark)).rstrip()
     return [kept, "", f"{mark} {m['processor']}, {m['cores']} cores; {versions}.", ""]
 
@@ -531,11 +531,11 @@ def later_head(first, results, parts):
 def write(results, docs):
     """The page; a section for which rows are missing stays as it was."""
     path, rows = docs / "benchmarks.md", results["rows"]
-    parts = {r["part"] for r in rows}
-    found = parts | {r["section"] for r in rows}
+    found = {r["part"] for r in rows} | {r["section"] for r in rows}
     first, old = split(path.read_text()) if path.exists() else (None, [])
-    whole = all(needs <= found for _, needs, _ in SECTIONS)
-    page = head(results) if whole or first is None else later_head(first, results, parts)
+    new = [starts[0] for _, needs, starts in SECTIONS if needs <= found]
+    whole = len(new) == len(SECTIONS)
+    page = head(results) if whole or first is None else later_head(first, results, new)
     for section, needs, titles in SECTIONS:
         if needs <= found:
             page += section(rows, docs) if section is growth_section else section(rows)

@@ -49,7 +49,7 @@ def main():
             report.write(results("sparse", sparse_rows(seconds)), docs)
         new_head, new = report.split(path.read_text())
         assert new_head.startswith(head.split("\nMeasured again")[0].rstrip()), new_head
-        assert new_head.count("Measured again (sparse):") == 1, new_head
+        assert new_head.count("Measured again (Sparse rows: fits):") == 1, new_head
         fits = "Sparse rows: fits with all labels"
         kept = {title: text for title, text in sections if title != fits}
         now = dict(new)
