@@ -7,10 +7,11 @@
 
 #include "fault/inject.h"
 
-enum { ROWS = 120, COLS = 3, SIZE = 4, BAGS = ROWS / SIZE };
+enum { ROWS = 120, COLS = 3, SIZE = 4, BAGS = ROWS / SIZE, CLASSES = 3, CLASS_WEIGHTS = 8 };
 
 typedef struct {
     double x[ROWS * COLS], target[ROWS], answer[BAGS], noise[BAGS], theta[COLS + 1];
+    double shares[BAGS * CLASSES], share_noise[BAGS * CLASSES], row_shares[ROWS * CLASSES];
     size_t start[BAGS + 1];
     pboost_matrix matrix;
     pboost_samples samples;
@@ -29,6 +30,13 @@ static void fill(void)
         t.start[b + 1] = (b + 1) * SIZE;
         for (size_t i = 0; i < SIZE; i++)
             t.target[b * SIZE + i] = t.answer[b];
+        for (size_t c = 0; c < CLASSES; c++) {
+            double share = c == 0 ? t.answer[b] : 0.5 * (1.0 - t.answer[b]);
+            t.shares[b * CLASSES + c] = share;
+            t.share_noise[b * CLASSES + c] = 0.01;
+            for (size_t i = 0; i < SIZE; i++)
+                t.row_shares[(b * SIZE + i) * CLASSES + c] = share;
+        }
     }
     t.matrix = pboost_matrix_f64(t.x, ROWS, COLS);
     t.samples = (pboost_samples){.x = &t.matrix, .n = ROWS, .target = t.target};
@@ -90,6 +98,66 @@ static pboost_status fit_aggregates(pboost_coef *coef, pboost_error *err)
                                 &o, err);
 }
 
+static pboost_status class_moments(void *self, const pboost_class_point *at, double *mean,
+                                   double *variance, double *eta, pboost_error *err)
+{
+    (void)self;
+    return pboost_part_class_moments(mean, variance, eta, &t.bags, at, 1, err);
+}
+
+static pboost_status class_gram(void *self, const pboost_class_point *at,
+                                const pboost_class_bags *known, double *out, pboost_error *err)
+{
+    (void)self;
+    return pboost_part_class_gram(out, &t.bags, at, known, 1, err);
+}
+
+static pboost_status class_meat(void *self, const pboost_class_point *at,
+                                const pboost_class_bags *known, double *out, double *misfit,
+                                pboost_error *err)
+{
+    (void)self;
+    return pboost_part_class_meat(out, misfit, &t.bags, at, known, 1, err);
+}
+
+static pboost_status class_scores(void *self, const pboost_class_point *at,
+                                  const pboost_class_bags *known, double *out, pboost_error *err)
+{
+    (void)self;
+    return pboost_part_class_scores(out, &t.bags, at, known, 1, err);
+}
+
+static pboost_status class_rows(void *self, const pboost_class_point *at, double *out,
+                                pboost_error *err)
+{
+    (void)self;
+    return pboost_part_class_rows(out, &t.matrix, t.row_shares, at, 1, err);
+}
+
+static pboost_status fit_classes(pboost_coef *coef, pboost_estimator estimator, pboost_error *err)
+{
+    double theta[CLASSES * (COLS + 1)] = {0}, covariance[CLASS_WEIGHTS * CLASS_WEIGHTS];
+    pboost_class_coef found = {CLASSES, COLS, theta};
+    pboost_class_parts parts = {NULL,       t.x,        columns,      class_moments,
+                                class_gram, class_meat, class_scores, class_rows};
+    pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
+    o.estimator = estimator;
+    pboost_status st = pboost_class_parts_fit(&found, NULL, covariance, &parts, BAGS, t.start,
+                                              t.shares, t.share_noise, &o, err);
+    coef->intercept = theta[COLS + 1];
+    return st;
+}
+
+static pboost_status fit_class_events(pboost_coef *coef, pboost_error *err)
+{
+    return fit_classes(coef, PBOOST_EVENT, err);
+}
+
+static pboost_status fit_class_aggregates(pboost_coef *coef, pboost_error *err)
+{
+    return fit_classes(coef, PBOOST_AGGREGATE, err);
+}
+
 static pboost_status cut(pboost_coef *coef, pboost_error *err)
 {
     double sorted[ROWS];
@@ -107,8 +175,8 @@ static pboost_status cut(pboost_coef *coef, pboost_error *err)
 
 static void pieces_may_run_out_of_memory(void **state)
 {
-    pboost_status (*const call[])(pboost_coef *, pboost_error *) = {fit_events, fit_aggregates,
-                                                                    cut};
+    pboost_status (*const call[])(pboost_coef *, pboost_error *) = {
+        fit_events, fit_aggregates, fit_class_events, fit_class_aggregates, cut};
     (void)state;
 
     fill();
