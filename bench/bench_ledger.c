@@ -2,6 +2,7 @@
  *
  *     bench_ledger [ROWS [LABELS [STORE]]]
  *     bench_ledger --stores N [ROWS [ROUNDS]]
+ *     bench_ledger --clients N [QUESTIONS [STORE]]
  *
  * A round has ROWS rows in bags of 32, from LABELS labels.
  * STORE is where an empty store is made; by default a SQLite file in a new folder.
@@ -13,8 +14,13 @@
  * turns, round by round, with the same questions.  What is counted is the ledger's work, from the
  * question in memory to the durable reply: its seconds, and the processor time of the thread that
  * asks.  Threads for the other stores work beside it, so that this is how long it takes where there
- * are cores for all, whatever else the machine does; it leaves the disk out. */
+ * are cores for all, whatever else the machine does; it leaves the disk out.
+ *
+ * With --clients one client asks QUESTIONS questions about a bag of 32 rows, one after the other,
+ * and then N clients ask as many in all, at the same time.  strace -f -c -e trace=fsync,fdatasync
+ * counts how often the disk is waited for. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +103,18 @@ static double import(double *seconds, pboost_ledger *ledger, size_t labels)
     free(id);
     free(label);
     return clock_of(CLOCK_PROCESS_CPUTIME_ID) - processor;
+}
+
+static int remove_store(const char *folder)
+{
+    char file[100];
+
+    for (int i = 0; i < 5; i++) {
+        static const char *const END[] = {"", "-wal", "-shm", ".key", ".witness"};
+        snprintf(file, sizeof file, "%.60s/store.db%s", folder, END[i]);
+        unlink(file);
+    }
+    return rmdir(folder) != 0;
 }
 
 /* A step through the table that visits every row once. */
@@ -268,8 +286,80 @@ static int compare_stores(size_t stores, size_t rows, size_t rounds)
     return rmdir(folder) != 0;
 }
 
+/* ---- Many small questions -------------------------------------------------------------------- */
+
+typedef struct {
+    pboost_ledger *ledger;
+    const pboost_token *token;
+    size_t first, end, labels; /* questions, from 0 */
+    pthread_t thread;
+} client;
+
+static void *ask_often(void *argument)
+{
+    const client *c = argument;
+    for (size_t i = c->first; i < c->end; i++)
+        (void)ask(c->ledger, c->token, 32, c->labels, i);
+    return NULL;
+}
+
+/* Questions first .. first+n-1, divided among the clients. */
+static void ask_at_once(const client *all, size_t clients, size_t first, size_t n)
+{
+    client *c = need(clients, sizeof *c);
+    double began = now(), used = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+
+    for (size_t i = 0; i < clients; i++) {
+        c[i] = *all;
+        c[i].first = first + n * i / clients;
+        c[i].end = first + n * (i + 1) / clients;
+        if (pthread_create(&c[i].thread, NULL, ask_often, &c[i]) != 0)
+            exit(1);
+    }
+    for (size_t i = 0; i < clients; i++)
+        pthread_join(c[i].thread, NULL);
+    double seconds = now() - began;
+    printf("%s{\"clients\": %zu, \"answers_a_second\": %.0f, \"processor_us_an_answer\": %.0f}",
+           first > 0 ? ", " : "", clients, (double)n / seconds,
+           1e6 * (clock_of(CLOCK_PROCESS_CPUTIME_ID) - used) / (double)n);
+    free(c);
+}
+
+static int many_clients(size_t clients, size_t questions, const char *store)
+{
+    char folder[] = "bench-ledger-XXXXXX", file[100];
+    pboost_error err = {0};
+    pboost_ledger_rules rules = bench_rules();
+    pboost_ledger *ledger;
+    pboost_token token;
+    double seconds;
+    size_t labels = 2 * 32 * questions;
+
+    if (clients < 1 || questions < clients || mkdtemp(folder) == NULL) {
+        fprintf(stderr, "usage: bench_ledger --clients N [QUESTIONS [STORE]]\n");
+        return 2;
+    }
+    snprintf(file, sizeof file, "sqlite:%s/store.db", folder);
+    store = store != NULL ? store : file;
+    require(pboost_ledger_create(store, &rules, NULL, &err), &err);
+    require(pboost_ledger_open(&ledger, store, NULL, &err), &err);
+    make_token(&token, ledger);
+    (void)import(&seconds, ledger, labels);
+    const client all = {.ledger = ledger, .token = &token, .labels = labels};
+    printf("[");
+    ask_at_once(&all, 1, 0, questions);
+    ask_at_once(&all, clients, questions, questions);
+    printf("]\n");
+    pboost_ledger_close(ledger);
+    return remove_store(folder);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "--clients") == 0)
+        return many_clients(strtoull(argv[2], NULL, 10),
+                            argc > 3 ? strtoull(argv[3], NULL, 10) : 2000,
+                            argc > 4 ? argv[4] : getenv("PBOOST_TEST_STORE"));
     if (argc > 2 && strcmp(argv[1], "--stores") == 0)
         return compare_stores(strtoull(argv[2], NULL, 10),
                               argc > 3 ? strtoull(argv[3], NULL, 10) : 100000,
@@ -316,10 +406,5 @@ int main(int argc, char **argv)
     printf("], \"store\": \"%s\", \"peak_mib\": %ld, \"same_bytes_written_and_synced_seconds\": "
            "%.3f}\n",
            status.store, usage.ru_maxrss / 1024, write_and_sync(folder, 24 * rows));
-    for (int i = 0; i < 5; i++) {
-        static const char *const END[] = {"", "-wal", "-shm", ".key", ".witness"};
-        snprintf(file, sizeof file, "%s/store.db%s", folder, END[i]);
-        unlink(file);
-    }
-    return rmdir(folder) != 0;
+    return remove_store(folder);
 }

@@ -8,7 +8,7 @@
 #ifndef PRIORBOOST_CLUSTER_H
 #define PRIORBOOST_CLUSTER_H
 
-#include <priorboost/core.h>
+#include <priorboost/classes.h>
 
 PBOOST_BEGIN
 
@@ -152,6 +152,86 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
                                    const pboost_bag_parts *parts, size_t n_bags,
                                    const size_t *start, const double *answer, const double *noise,
                                    const pboost_fit_options *options, pboost_error *err);
+
+/* ---- Several classes ------------------------------------------------------------------------- */
+
+/* direction = where vectors of `classes` numbers vary most, of which cross (classes squared; lost)
+ * has the cross products about their mean.  A row's score is its probabilities along it. */
+pboost_status pboost_leading_direction(double *direction, double *cross, size_t classes,
+                                       pboost_error *err);
+
+/* The parameters at which bags of classes are computed: those of class 1 first, of each class as in
+ * pboost_bag_point.  There are n = (classes - 1) (cols + intercept). */
+typedef struct pboost_class_point {
+    size_t classes, cols;
+    bool intercept;
+    const double *shift, *center, *scale; /* shift NULL: 0 */
+    const double *parameter;
+} pboost_class_point;
+
+/* What the fit knows of each bag: its answer (`classes` numbers), the variance of their noise
+ * (NULL: none), and the size and noise that its weights are made of. */
+typedef struct pboost_class_bags {
+    const double *answer, *noise;
+    const double *size, *blur;
+} pboost_class_bags;
+
+/* By bag and class: the expected proportion and its variance.  eta, by class: sum of the linear
+ * predictors of all rows, then sum of their squares. */
+pboost_status pboost_part_class_moments(double *mean, double *variance, double *eta,
+                                        const pboost_part_bags *bags, const pboost_class_point *at,
+                                        int threads, pboost_error *err);
+
+/* The matrix (n x n, lower triangle) and the vector (n) of the fit's next step: PBOOST_GRAM_SIZE(n)
+ * numbers. */
+pboost_status pboost_part_class_gram(double *sums, const pboost_part_bags *bags,
+                                     const pboost_class_point *at, const pboost_class_bags *known,
+                                     int threads, pboost_error *err);
+
+/* What the covariance is made of (n x n, lower triangle), and by bag how far its answer is from
+ * what is expected, squared, in standard deviations. */
+pboost_status pboost_part_class_meat(double *sums, double *misfit, const pboost_part_bags *bags,
+                                     const pboost_class_point *at, const pboost_class_bags *known,
+                                     int threads, pboost_error *err);
+
+/* The sum of s s' (n x n, lower triangle), where s is what a bag adds to that vector: ridge and
+ * sandwich are made of it. */
+pboost_status pboost_part_class_scores(double *sums, const pboost_part_bags *bags,
+                                       const pboost_class_point *at, const pboost_class_bags *known,
+                                       int threads, pboost_error *err);
+
+/* The event-level fit, whose rows have the answers of their bags (answer: by row and class): the
+ * loss, its rounding, eta as above, then matrix and vector. */
+#define PBOOST_CLASS_ROWS_SIZE(classes, n) (2 + 2 * (classes) + PBOOST_GRAM_SIZE(n))
+pboost_status pboost_part_class_rows(double *sums, const pboost_matrix *x, const double *answer,
+                                     const pboost_class_point *at, int threads, pboost_error *err);
+
+/* These over all parts; `rows` is for the event estimator, moments, gram, meat and scores
+ * are for aggregate.  After a call that fails there is no other. */
+typedef struct pboost_class_parts {
+    void *self;
+    const double *base; /* as in pboost_bag_parts */
+    pboost_status (*columns)(void *self, double *sums, pboost_error *err);
+    pboost_status (*moments)(void *self, const pboost_class_point *at, double *mean,
+                             double *variance, double *eta, pboost_error *err);
+    pboost_status (*gram)(void *self, const pboost_class_point *at, const pboost_class_bags *known,
+                          double *sums, pboost_error *err);
+    pboost_status (*meat)(void *self, const pboost_class_point *at, const pboost_class_bags *known,
+                          double *sums, double *misfit, pboost_error *err);
+    pboost_status (*scores)(void *self, const pboost_class_point *at,
+                            const pboost_class_bags *known, double *sums, pboost_error *err);
+    pboost_status (*rows)(void *self, const pboost_class_point *at, double *sums,
+                          pboost_error *err);
+} pboost_class_parts;
+
+/* pboost_classes_fit over parts.  Bag b has start[b+1] - start[b] rows and `classes` numbers of
+ * answer and noise.  After the event estimator worse_than_constant is not
+ * known. */
+pboost_status pboost_class_parts_fit(pboost_class_coef *coef, pboost_fit_report *report,
+                                     double *covariance, const pboost_class_parts *parts,
+                                     size_t n_bags, const size_t *start, const double *answer,
+                                     const double *noise, const pboost_fit_options *options,
+                                     pboost_error *err);
 
 PBOOST_END
 

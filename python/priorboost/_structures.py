@@ -28,6 +28,7 @@ LINEAR, LOGISTIC, POISSON = 0, 1, 2
 EVENT, AGGREGATE, ESTIMATOR_CV = 0, 1, 3
 L2_AUTO, L2_FIXED, L2_CV = 0, 1, 2
 BAGS_PRIOR, BAGS_FEATURES, BAGS_HYBRID = 0, 2, 3
+MOST_CLASSES, MOST_CLASS_WEIGHTS = 100, 1000  # PBOOST_MAX_CLASSES, PBOOST_MAX_CLASS_WEIGHTS
 UNUSABLE, MOST_WARNINGS = 2, 12  # kinds up to UNUSABLE: the fit must not be used
 
 
@@ -495,6 +496,48 @@ class BagParts(Structure):
         ("columns", ColumnsFunction),
         ("moments", MomentsFunction),
         ("gram", GramFunction),
+    ]
+
+
+class ClassPoint(Structure):
+    """``pboost_class_point``."""
+
+    _fields_ = [
+        ("classes", c_size_t),
+        ("cols", c_size_t),
+        ("intercept", c_bool),
+        ("shift", c_void_p),
+        ("center", c_void_p),
+        ("scale", c_void_p),
+        ("parameter", c_void_p),
+    ]
+
+
+class ClassBags(Structure):
+    """``pboost_class_bags``."""
+
+    _fields_ = [(name, c_void_p) for name in ("answer", "noise", "size", "blur")]
+
+
+_AT, _KNOWN = POINTER(ClassPoint), POINTER(ClassBags)
+ClassMomentsFunction = CFUNCTYPE(c_int, c_void_p, _AT, _DOUBLES, _DOUBLES, _DOUBLES, POINTER(Error))
+ClassGramFunction = CFUNCTYPE(c_int, c_void_p, _AT, _KNOWN, _DOUBLES, POINTER(Error))
+ClassMeatFunction = CFUNCTYPE(c_int, c_void_p, _AT, _KNOWN, _DOUBLES, _DOUBLES, POINTER(Error))
+ClassRowsFunction = CFUNCTYPE(c_int, c_void_p, _AT, _DOUBLES, POINTER(Error))
+
+
+class ClassParts(Structure):
+    """``pboost_class_parts``."""
+
+    _fields_ = [
+        ("self", c_void_p),
+        ("base", c_void_p),
+        ("columns", ColumnsFunction),
+        ("moments", ClassMomentsFunction),
+        ("gram", ClassGramFunction),
+        ("meat", ClassMeatFunction),
+        ("scores", ClassGramFunction),
+        ("rows", ClassRowsFunction),
     ]
 
 

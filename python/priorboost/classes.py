@@ -22,7 +22,6 @@ from .relay import Relay
 from .training import Progress, Settings, Table, Trainer
 
 CLASS_MODELS = ("glm", "smooth", "trees", "auto")
-MOST_CLASS_WEIGHTS = 1000  # PBOOST_MAX_CLASS_WEIGHTS
 # Parameters that only labels of two classes have, and their defaults.
 _OF_TWO = {
     "round_answers": False,
@@ -251,34 +250,53 @@ def _lend_coef(theta: Array) -> _library.ClassCoef:
     return coef
 
 
-def _warn(estimator: Any, result: ClassResult, table: Table) -> tuple[str, ...]:
-    """Warn, where fit was called, of what the last fit reports; return the texts."""
-    options = _library.FitOptions(
-        _library.FIT_OPTIONS_SIZE, _library.LOGISTIC, intercept=estimator.fit_intercept
-    )
+def warn_of_classes(
+    report: _library.FitReport,
+    theta: Array,
+    X: Array,
+    names: list[str] | None,
+    intercept: bool,
+    *,
+    one_row_bags: int = 0,
+    level: int = 3,
+) -> tuple[tuple[str, ...], bool]:
+    """Warn, `level` calls up, of what a fit to X reports; the texts, and if it may be used."""
+    options = _library.FitOptions(_library.FIT_OPTIONS_SIZE, _library.LOGISTIC, intercept=intercept)
     columns = None
-    if table.columns is not None:
-        columns = (c_char_p * len(table.columns))(*[name.encode() for name in table.columns])
+    if names is not None:
+        columns = (c_char_p * len(names))(*[name.encode() for name in names])
     fitted = _library.Fitted(
-        pointer(result.report),
+        pointer(report),
         pointer(options),
-        pointer(matrix(table.X)),
+        pointer(matrix(X)),
         None,
-        result.one_row_bags,
+        one_row_bags,
         columns,
         b"bags='features'",
         b"covariance='sandwich'",
     )
     found, usable = (_library.FitWarning * _library.MOST_WARNINGS)(), c_bool()
-    coef = _lend_coef(np.ascontiguousarray(result.path[-1]))
-    n = lib.classes_warnings(found, usable, coef, fitted)
-    result.usable = usable.value
+    n = lib.classes_warnings(found, usable, _lend_coef(np.ascontiguousarray(theta)), fitted)
     texts = []
     for warning in found[:n]:
         kind = ConvergenceWarning if warning.kind <= _library.UNUSABLE else UserWarning
         texts.append(warning.text.decode("utf-8", "replace"))
-        warnings.warn(texts[-1], kind, stacklevel=5)
-    return tuple(texts)
+        warnings.warn(texts[-1], kind, stacklevel=level)
+    return tuple(texts), usable.value
+
+
+def _warn(estimator: Any, result: ClassResult, table: Table) -> tuple[str, ...]:
+    """Warn, where fit was called, of what the last fit reports; return the texts."""
+    texts, result.usable = warn_of_classes(
+        result.report,
+        result.path[-1],
+        table.X,
+        table.columns,
+        estimator.fit_intercept,
+        one_row_bags=result.one_row_bags,
+        level=6,
+    )
+    return texts
 
 
 # ---- Prediction ----------------------------------------------------------------------------------

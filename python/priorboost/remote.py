@@ -235,8 +235,9 @@ class _Asker(Oracle):
         self.checkpoint = None if folder is None else Checkpoint(folder)
         self.kind = config.get("answer", "mean")
         if self.kind not in kinds:  # before anything is asked
+            width = f", {config['width']} numbers a bag" if "width" in config else ""
             raise OracleError(
-                f"the oracle answers with {self.kind}, {config.get('width')} numbers a bag; this "
+                f"the oracle answers with {self.kind}{width}; this "
                 f"model needs {' or '.join(_PLURAL[kind] for kind in kinds)}"
             )
         with _as_agreed():

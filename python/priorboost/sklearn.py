@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 from . import _library
 from .classes import (
     CLASS_MODELS,
-    MOST_CLASS_WEIGHTS,
     fit_given_classes,
     predict_class_interval,
     predict_classes,
@@ -411,10 +410,10 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         if not (self._several and is_sparse(X)):
             return X
         weights = (len(self.classes_) - 1) * (X.shape[1] + 1)
-        if weights > MOST_CLASS_WEIGHTS:
+        if weights > _library.MOST_CLASS_WEIGHTS:
             raise ValueError(
                 f"X is sparse with {X.shape[1]} columns: {len(self.classes_)} classes have "
-                f"{weights} weights; they can have {MOST_CLASS_WEIGHTS}"
+                f"{weights} weights; they can have {_library.MOST_CLASS_WEIGHTS}"
             )
         return X.toarray()
 

@@ -41,15 +41,16 @@ def cli():
 def serve(cli, tmp_path):
     """Start a real service that holds labels by id, as a label holder would; address, token file.
 
-    With units (one per row) a bag may hold one row of each, and each be in one answered bag.
+    With units (one per row) a bag may hold one row of each, and each be in one answered bag.  With
+    classes the labels are their names.
     """
     help_text = subprocess.run([cli.program, "--help"], capture_output=True, text=True).stdout
     if "serve" not in help_text:
         pytest.skip("this build of the program has no service")
     started = []
 
-    def start(ids, y, units=None, most_rows=None):
-        columns = {"id": ids, "y": [repr(float(v)) for v in y]}
+    def start(ids, y, units=None, most_rows=None, classes=None):
+        columns = {"id": ids, "y": y if classes is not None else [repr(float(v)) for v in y]}
         named = [] if units is None else ["--unit", "unit"]
         if units is not None:
             columns["unit"] = units
@@ -57,8 +58,8 @@ def serve(cli, tmp_path):
             file.write(",".join(columns) + "\n")
             file.writelines(",".join(row) + "\n" for row in zip(*columns.values(), strict=True))
         store = f"sqlite:{tmp_path}/store.db"
-        cli("oracle", "init", "--store", store, "--min-bag", 4, "--no-noise", "--bounds", "-20,20",
-            *named[:1])  # fmt: skip
+        kind = ["--bounds", "-20,20"] if classes is None else ["--classes", ",".join(classes)]
+        cli("oracle", "init", "--store", store, "--min-bag", 4, "--no-noise", *kind, *named[:1])
         cli("oracle", "import", "--store", store, "--data", tmp_path / "labels.csv", "--id", "id",
             "--label", "y", *named)  # fmt: skip
         limit = [] if most_rows is None else ["--rows", most_rows]

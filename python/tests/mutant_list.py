@@ -703,19 +703,39 @@ MUTANTS = {
             ("one fold", "if folds == 1:"),
         ],
     },
-    "spark/test_spark.py -k 'blocks or its_bag or they_are or same_key or lies or refused'": {
+    "spark/test_spark_with_service.py -k 'lies or refused'": {
         "spark/asking.py": [
-            (
-                "an oracle of several numbers is asked for means",
-                'config.get("answer", "mean") != "mean"',
-                "False",
-            ),
             ("the head is forgotten", "self.head = reply[32:64].hex()", "pass"),
             (
                 "an answer about other bags",
-                'if not np.array_equal(np.frombuffer(reply, "<u4", n, at + 8 * n), sizes):',
+                'if not np.array_equal(np.frombuffer(reply, "<u4", n, at + 8 * n * width), sizes):',
             ),
+            (
+                "counts are taken for means",
+                'if (reply[6], *struct.unpack("<I", reply[12:16])) != (ANSWERS[kind], layout[1]):',
+            ),
+            ("an oracle of several numbers is asked for means", "(kind,))", "(kind, 'classes'))"),
         ],
+    },
+    "spark/test_spark_sparse.py -k wrong_rows": {
+        "spark/wide.py": [
+            (
+                "rows of other widths",
+                "np.where(dense, many, size) != d",
+                "np.zeros(len(many), bool)",
+            ),
+            (
+                "a feature that is infinite",
+                'refuse(bad, "has a feature that is not a finite number")',
+                "bad[:] = False",
+            ),
+            ("an index that is too large", "(column >= 0) & (column < d)", "column >= 0"),
+            ("an index twice", "np.diff(column) > 0", "np.diff(column) >= 0"),
+            ("a null vector", "if vectors.null_count > 0:"),
+            ("a label that is null", "if not np.isfinite(rows.answer).all():"),
+        ],
+    },
+    "spark/test_spark_input.py -k 'blocks or its_bag or they_are or same_key'": {
         "spark/flow.py": [
             ("an id of two rows", "            if n > 1:\n", "            if False:\n"),
             (

@@ -1,9 +1,10 @@
 /* Ids and their numbers: open addressing with linear probing, nothing is ever removed. */
 #include "ids.h"
 
-#include "bytes.h"
-
 #include <string.h>
+
+#include "bags/sort.h"
+#include "bytes.h"
 
 /* ---- What an id is --------------------------------------------------------------------------- */
 
@@ -316,5 +317,63 @@ pboost_status pboost_ids_add(uint32_t *number, bool *added, id_map *map, pboost_
     (void)pboost_ids_index(map);
     *added = true;
 done:
+    return st;
+}
+
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+enum { FEW = 4096 }; /* whose pages fit into memory in any order */
+
+/* How many first bytes all ids share. */
+static size_t common_start(const id_map *map)
+{
+    char first_room[24], room[24];
+    const char *first = map->n > 0 ? pboost_ids_text(map, 0, first_room) : "";
+    size_t common = strlen(first);
+
+    for (uint32_t i = 1; i < map->n && common > 0; i++) {
+        const char *text = pboost_ids_text(map, i, room);
+        for (size_t j = 0; j < common; j++)
+            if (text[j] != first[j])
+                common = j; /* also where the text ends */
+    }
+    return common;
+}
+
+/* The next eight bytes of the text as a number: the order of these is that of the texts. */
+static uint64_t order_key(const char *text)
+{
+    uint64_t key = 0;
+
+    for (size_t j = 0; j < sizeof key; j++) {
+        key = key << 8 | (unsigned char)*text;
+        text += *text != '\0';
+    }
+    return key;
+}
+
+pboost_status pboost_ids_order(size_t **order, const id_map *map, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t common = common_start(map), back = 0;
+    uint64_t *key = NULL;
+    char room[24];
+
+    *order = NULL;
+    NEED(key = pboost_alloc(map->n, sizeof *key), err);
+    for (uint32_t i = 0; i < map->n; i++) {
+        key[i] = order_key(pboost_ids_text(map, i, room) + common);
+        back += i > 0 && key[i] < key[i - 1];
+    }
+    if (map->n < FEW || back < map->n / 64) /* such as numbers that count up */
+        goto done;
+    NEED(*order = pboost_alloc(map->n, sizeof **order), err);
+    TRY(pboost_sort_keys(*order, key, map->n, 1, NULL, err));
+done:
+    free(key);
+    if (st != PBOOST_OK) {
+        free(*order);
+        *order = NULL;
+    }
     return st;
 }

@@ -46,6 +46,12 @@ uint32_t pboost_ids_index(id_map *map);
 /* The id as text; integers are written to the end of buffer. */
 const char *pboost_ids_text(const id_map *map, uint32_t number, char buffer[24]);
 
+/* An order of all ids in which those that are neighbours as text are near each other; *order is
+ * NULL where the order of arrival is such, or the ids are few.  An index of the store that gets ids
+ * in another order than its own writes a page for each of them, once it is larger than the memory
+ * for its pages. */
+pboost_status pboost_ids_order(size_t **order, const id_map *map, pboost_error *err);
+
 /* Bytes that differ where ids differ: 'i' and the integer, or 't', the length and the text.
  * Returns how many. */
 enum { ID_CANONICAL_MAX = PBOOST_ID_MAX + 2 };

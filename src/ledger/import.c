@@ -19,6 +19,7 @@ typedef struct {
     size_t columns;         /* labels of a row */
     pboost_rules *bounds;   /* by column: which labels may be there */
     int64_t *label;
+    size_t *order; /* by slot, from `first`: the row; NULL: as they come */
     char text[24];
     label_seal seal;
     unsigned char label_bytes[SEALED_MAX];
@@ -35,6 +36,7 @@ static void free_importing(importing *m)
     if (m->label != NULL)
         sodium_memzero(m->label, m->in->n * m->columns * sizeof *m->label);
     free(m->label);
+    free(m->order);
     free(m->bounds);
     sodium_memzero(&m->seal, sizeof m->seal);
 }
@@ -285,19 +287,26 @@ done:
     return st;
 }
 
+/* The row that gets slot first + i. */
+static size_t row_at(const importing *m, size_t i)
+{
+    return m->order != NULL ? m->order[i] : i;
+}
+
 static pboost_status put_row(void *user, store_value *value, size_t i, pboost_error *err)
 {
     importing *m = user;
     const pboost_import *in = m->in;
+    size_t row = row_at(m, i);
 
     if (i % 65536 == 0 && in->progress != NULL && !in->progress(in->user, i, in->n))
         return pboost_fail(err, PBOOST_CANCELLED, "the import was stopped; nothing was imported");
     value[0] = value_number((int64_t)(m->first + i));
-    value[1] = value_text(pboost_ids_text(&m->seen, (uint32_t)i, m->text));
-    value[2] = in->unit != NULL ? value_number(m->unit[i]) : value_text(NULL);
-    value[3] = in->scope != NULL ? value_number(m->scope[i]) : value_text(NULL);
-    pboost_label_seal(m->label_bytes, &m->seal, (int64_t)(m->first + i), m->label + i * m->columns,
-                      m->columns);
+    value[1] = value_text(pboost_ids_text(&m->seen, (uint32_t)row, m->text));
+    value[2] = in->unit != NULL ? value_number(m->unit[row]) : value_text(NULL);
+    value[3] = in->scope != NULL ? value_number(m->scope[row]) : value_text(NULL);
+    pboost_label_seal(m->label_bytes, &m->seal, (int64_t)(m->first + i),
+                      m->label + row * m->columns, m->columns);
     value[4] = value_bytes(m->label_bytes, SEALED_BYTES(m->columns));
     value[5] = value_text(NULL);
     return PBOOST_OK;
@@ -334,9 +343,10 @@ static void hash_ranges(name_ranges *out, const importing *m)
     out->of[RANGE_ROWS] = (name_range){.first = (int64_t)m->first, .n = (int64_t)m->in->n};
     pboost_hash_start(&h, RANGES[RANGE_ROWS].what);
     for (size_t i = 0; i < m->in->n; i++) {
-        d = pboost_name_digest(keys, RANGES[RANGE_ROWS].table, m->in->id[i]);
-        pboost_hash_row_digest(&h, &d, m->in->unit != NULL ? m->unit[i] : NO_NUMBER,
-                               m->in->scope != NULL ? m->scope[i] : NO_NUMBER);
+        size_t row = row_at(m, i);
+        d = pboost_name_digest(keys, RANGES[RANGE_ROWS].table, m->in->id[row]);
+        pboost_hash_row_digest(&h, &d, m->in->unit != NULL ? m->unit[row] : NO_NUMBER,
+                               m->in->scope != NULL ? m->scope[row] : NO_NUMBER);
     }
     out->of[RANGE_ROWS].hash = pboost_hash_end(&h);
     const struct {
@@ -366,6 +376,7 @@ static pboost_status store_import(importing *m, store *s, pboost_error *err)
     record data = {0};
     name_ranges ranges;
 
+    TRY(pboost_ids_order(&m->order, &m->seen, err));
     TRY(pboost_seal_make(&m->seal, s, (int64_t)m->first, (int64_t)m->in->n, err));
     TRY(s->class->bulk(s, &units, err));
     TRY(s->class->bulk(s, &scopes, err));

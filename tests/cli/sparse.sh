@@ -89,6 +89,11 @@ for options in '--bag-key 3' '--bags random'; do
     printf '%s\n' "$(field loss)" >>losses
 done
 python3 -c 'k, r = map(float, open("losses")); assert k < 0.5 * r, (k, r)' || fail 'the index tells nothing'
+for column in 110 0 day; do
+    expect 2 priorboost train --data groups.svm --min-bag 20 --bag-key 3,$column --out none.json
+    says "--bag-key: '$column' is no column; it must be an index from 1 to 109"
+    no_file none.json
+done
 # The order of the rows does not matter.
 { head -n 1 groups.csv; tail -n +2 groups.csv | tac; } >groups2.csv
 for table in groups groups2; do
@@ -218,8 +223,6 @@ refused 2 '--hash is 27; it must be from 1 to 26' --data clicks.csv --hash 27
 refused 2 '--hash' --data clicks.csv --hash 0
 refused 2 '--cross needs --hash BITS' --data clicks.csv --family logistic --cross 'c1*c2'
 refused 2 '--bag-key needs --hash BITS or an svmlight file' --data clicks.csv --family logistic --bag-key c1
-refused 2 "--bag-key: '110' is no column; it must be an index from 1 to 109" --data groups.svm --bag-key 3,110
-refused 2 "--bag-key: 'day' is no column" --data groups.svm --bag-key day
 refused 2 '--bag-key cannot be used with --bags' --data clicks.csv --hash 8 --bag-key c1 --bags random
 refused 2 '--bag-key cannot be used with --bag:' --data clicks.csv --hash 8 --bag-key c1 --bag c2 --answers clicks.csv
 refused 3 "has no column 'c99'" --data clicks.csv --hash 8 --bag-key c1,c99

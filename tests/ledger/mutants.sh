@@ -171,6 +171,7 @@ mutant "audit: quotas" ledger/replay.c ledger_audit_file 'token->max_rows != 0 &
 mutant "audit: approvals" ledger/replay.c ledger_audit_file '!pboost_approval_valid(token, approver, &r->origin)' 'false'
 mutant "audit files are for auditors" server/routes.c server_govern 'AUDITORS,' 'ANY_TOKEN,'
 mutant "duplicate ids at import" ledger/import.c ledger_import 'if (!added)' 'if (false)'
+mutant "labels stay with their rows at import" ledger/import.c ledger_import 'm->label + row * m->columns' 'm->label + i * m->columns'
 mutant "known ids at import" ledger/import.c ledger_import 'if (slot != NO_NUMBER)
         FAIL' 'if (false)
         FAIL'

@@ -59,8 +59,41 @@ static void many_at_once_are_as_one_by_one(void **state)
     pboost_ids_free(&many);
 }
 
+/* All share "1000..."; the order is that of their texts. */
+static void ids_in_any_order_are_put_in_that_of_their_texts(void **state)
+{
+    (void)state;
+    enum { MANY = 5003 };
+    id_map scattered = {0}, rising = {0};
+    size_t *order;
+    uint32_t number;
+    bool added;
+    pboost_error err = {0};
+    char before[24], after[24];
+
+    for (size_t i = 0; i < MANY; i++) {
+        pboost_id far = {NULL, (int64_t)(1000000000000 + i * 2718 % MANY)};
+        pboost_id next = {NULL, (int64_t)(1000000000000 + i)};
+        assert_ok(pboost_ids_add(&number, &added, &scattered, far, &err), err);
+        assert_ok(pboost_ids_add(&number, &added, &rising, next, &err), err);
+    }
+    assert_ok(pboost_ids_order(&order, &rising, &err), err);
+    assert_null(order);
+    assert_ok(pboost_ids_order(&order, &scattered, &err), err);
+    assert_non_null(order);
+    for (size_t i = 1; i < MANY; i++)
+        assert_true(strcmp(pboost_ids_text(&scattered, (uint32_t)order[i - 1], before),
+                           pboost_ids_text(&scattered, (uint32_t)order[i], after)) < 0);
+    free(order);
+    pboost_ids_free(&scattered);
+    pboost_ids_free(&rising);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_at_once_are_as_one_by_one)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_at_once_are_as_one_by_one),
+        cmocka_unit_test(ids_in_any_order_are_put_in_that_of_their_texts),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,51 @@ static void imports_are_all_or_nothing(void **state)
     drop_store(&t);
 }
 
+/* They are stored in another order than they come in: each keeps its label. */
+static void rows_in_any_order_keep_their_labels(void **state)
+{
+    (void)state;
+    enum { MANY = 5003, SIZE = 4 };
+    pboost_ledger_rules rules = plain_rules();
+    test_store t;
+    pboost_ledger *ledger = make_ledger(&t, &rules, 0, NULL);
+    pboost_error err = {0};
+    pboost_import in = PBOOST_IMPORT_INIT;
+    pboost_import_report report;
+    pboost_reply reply;
+    static pboost_id id[MANY];
+    static double label[MANY];
+    int64_t row[SIZE];
+
+    for (size_t i = 0; i < MANY; i++) {
+        id[i] = (pboost_id){NULL, (int64_t)(1000000 + i * 2718 % MANY)};
+        label[i] = id[i].number % 10 == 3;
+    }
+    in.n = MANY;
+    in.id = id;
+    in.label = label;
+    label[4000] = 7; /* the rows that a message names are those of the file */
+    assert_fails(pboost_ledger_import(&report, ledger, &in, &err), PBOOST_BAD_DATA, err, "bounds");
+    assert_int_equal(report.bad_row, 4000);
+    label[4000] = id[4000].number % 10 == 3;
+    assert_ok(pboost_ledger_import(&report, ledger, &in, &err), err);
+    pboost_ledger_close(ledger);
+    ledger = open_store(&t);
+    pboost_token token = plain_token(ledger, "a");
+    for (int64_t digit = 0; digit < 10; digit++) {
+        char name[24];
+        for (int64_t j = 0; j < SIZE; j++)
+            row[j] = 1000000 + 10 * (99 * j + digit) + digit;
+        snprintf(name, sizeof name, "digit-%d", (int)digit);
+        assert_ok(ask(&reply, ledger, &token, name, row, SIZE, SIZE, NULL, &err), err);
+        assert_true(mean_of(&reply, 0) == (digit == 3));
+        pboost_reply_free(&reply);
+    }
+    assert_sound(ledger);
+    pboost_ledger_close(ledger);
+    drop_store(&t);
+}
+
 /* A row with a bad label can be asked about like any other, and counts as the public value. */
 static void bad_labels_become_a_public_value(void **state)
 {
@@ -201,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports_are_all_or_nothing),
+        cmocka_unit_test(rows_in_any_order_keep_their_labels),
         cmocka_unit_test(bad_labels_become_a_public_value),
         cmocka_unit_test(rows_and_erasures_of_another_process_are_seen),
         cmocka_unit_test(ids_are_integers_or_text),

@@ -1,7 +1,8 @@
 """The same training on Apache Spark, for tables that are too large for one machine.
 
-`PriorBoostRegressor`, `PriorBoostClassifier` and `PriorBoostPoissonRegressor` are estimators of
-``pyspark.ml``: ``fit(df)`` gives a model with ``transform``.  docs/spark.md is the guide.
+`PriorBoostRegressor`, `PriorBoostClassifier`, `PriorBoostPoissonRegressor` and
+`PriorBoostClassesClassifier` are estimators of ``pyspark.ml``: ``fit(df)`` gives a model with
+``transform``.  docs/spark.md is the guide.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ except ImportError as problem:
 
 if TYPE_CHECKING:
     from .estimators import (
+        PriorBoostClassesClassifier,
+        PriorBoostClassifier,
+        PriorBoostPoissonRegressor,
+        PriorBoostRegressor,
+    )
+    from .models import (
         PriorBoostClassesModel,
         PriorBoostClassificationModel,
-        PriorBoostClassifier,
         PriorBoostPoissonModel,
-        PriorBoostPoissonRegressor,
         PriorBoostRegressionModel,
-        PriorBoostRegressor,
     )
 
 __all__ = [
+    "PriorBoostClassesClassifier",
     "PriorBoostClassesModel",
     "PriorBoostClassificationModel",
     "PriorBoostClassifier",

@@ -47,6 +47,9 @@ COLUMNS = {
     "sums": "binary",  # float64
     "moments": "binary",  # float64
     "answers": "binary",  # float64
+    "counts": "binary",  # uint32: entries of each sparse row
+    "columns": "binary",  # uint32: of the entries
+    "values": "binary",  # float64: of the entries
     "head": "string",  # of the oracle's ledger
     "edge_order": "binary",  # of the first row of each bag: its order and its key
     "edge_key": "binary",

@@ -51,7 +51,8 @@ SAMPLE_ROWS = 64  # of a slice's sample, for every part
 class Settings:
     """How to train."""
 
-    family: int
+    learner: type  # of `learning`
+    family: int  # of the scores
     algorithm: str
     bags: str
     schedule: int
@@ -72,13 +73,14 @@ class Table:
     rows: DataFrame  # id, features as an array, and the prior's score if there is one
     d: int
     labels: DataFrame | None = None  # id and label, where this process plays both parties
+    names: tuple[str, ...] = ()  # of the classes that those labels number
 
 
 @dataclass
 class Result:
     """The result of a training."""
 
-    path: Array  # by round: theta, then the intercept
+    path: Array  # by round: theta, then the intercept; of several classes a row for each
     history: list[dict[str, Any]]
     report: _library.FitReport
     rows: int
@@ -86,6 +88,7 @@ class Result:
     rules: _library.Rules
     sample: Array  # features of some rows
     covariance: Array | None = None  # of the weights and, last, the intercept
+    classes: tuple[str, ...] = ()  # their names, where there are several
 
 
 @dataclass
@@ -148,6 +151,7 @@ class Run(Cluster):
         self.longest_id = max(longest for _, _, longest in found)
         self.oracle = self.make_oracle(self)
         self.rules = self.oracle.library_rules()
+        self.learner = self.s.learner(self)
         # Labels on the driver know rows by their keys.
         self.ids = _IDS if isinstance(self.oracle, Service) else ()
         self.bag_size = self.s.bag_size or self.rules.min_bag
@@ -216,7 +220,7 @@ class Run(Cluster):
             if n > 1:
                 raise ValueError(f"the id '{one}' names two rows; ids must be unique")
 
-    def _packed(self, spans: list[tuple[int, int]], *names: str) -> DataFrame:
+    def packed(self, spans: list[tuple[int, int]], *names: str) -> DataFrame:
         """Read the blocks that may hold keys of these ranges."""
         shift = 64 - packing.GROUP_BITS
         here = [
@@ -229,7 +233,7 @@ class Run(Cluster):
     def _take_samples(self) -> None:
         """Fetch the first rows of each slice: slices are in random order."""
         d = self.table.d
-        frame = self._packed(self.sample_spans, "n", "key", "prior", "x")
+        frame = self.packed(self.sample_spans, "n", "key", "prior", "x")
         stage = packing.sample(d, self.sample_spans)
         blocks = frame.mapInArrow(stage, schema(*packing.SAMPLE)).collect()
         self.sample_x, self.sample_key, self.sample_prior = [], [], []
@@ -266,17 +270,15 @@ class Run(Cluster):
             seed = int(pieces.shuffle_keys(s.seed, 1, first=t, n=1)[0])
             return stages.AtRandom(seed, n_parts), n_parts, kind
         if kind == "prior":
-            if weights is None:
-                sample = self.sample_prior[0]
-            else:
-                sample = stages.score(self.sample_x[t], s.family, weights)
+            score = None if weights is None else self.learner.score(weights)
+            sample = self.sample_prior[0] if score is None else score.of(self.sample_x[t])
             n_parts = min(n_parts, len(sample))
-            keys = self.sample_key[t]
-            return stages.ByScore(s.family, weights, sample, keys, n_parts), n_parts, kind
+            return stages.ByScore(score, sample, self.sample_key[t], n_parts), n_parts, kind
         router = tree.Router(self.sample_x[t], tree.n_leaves(rows))
         part_of, n_parts = self._leaf_parts(router)
-        scored = weights if kind == "hybrid" else None
-        how = stages.ByFeatures(router, part_of, s.family, scored, self.bag_size)
+        scored = kind == "hybrid" and weights is not None
+        score = self.learner.score(weights) if scored else None
+        how = stages.ByFeatures(router, part_of, s.family, score, self.bag_size)
         return how, n_parts, kind
 
     def _leaf_parts(self, router: tree.Router) -> tuple[Array, int]:
@@ -284,7 +286,7 @@ class Run(Cluster):
             return np.zeros(1, np.int64), 1
         with self.stage("leaves"):
             span = self.spans[self.t]
-            counted = self._packed([span], "n", "key", "x").mapInArrow(
+            counted = self.packed([span], "n", "key", "x").mapInArrow(
                 stages.leaves(self.table.d, router, span), "leaf int, rows bigint"
             )
             rows = np.zeros(router.n_leaves, np.int64)
@@ -319,14 +321,14 @@ class Run(Cluster):
         span = self.spans[self.t]
         names = ["n", *self.ids, "key", "prior", "x"]
         if kind != "random":
-            return self._packed([span], *names), span
+            return self.packed([span], *names), span
         first, end = (int(place) for place in self.slices[self.t : self.t + 2])
         part_of, first_of = self._key_parts(first, end, True)
         label, d = labels(len(first_of) - 1), self.table.d
         path = f"{self.dir}/placed-{self.t}"
         with self.stage("place"):
             names.remove("prior")
-            sent = self._packed([span], *names).mapInArrow(
+            sent = self.packed([span], *names).mapInArrow(
                 packing.send(d, span, part_of, label), schema(*packing.SENT)
             )
             placed = self.exchange(sent, len(label)).mapInArrow(
@@ -443,7 +445,8 @@ class Run(Cluster):
         if self.s.ask_from == "executors":
             frame = asked.mapInArrow(stages.ask(self.oracle), schema(*stages.SAID))
             found = frame.collect()
-            answers = {q: np.frombuffer(cell, np.float64) for q, cell, _ in found}
+            shape = (-1, self.rules.width) if self.rules.width > 1 else (-1,)
+            answers = {q: np.frombuffer(cell).reshape(shape) for q, cell, _ in found}
             head = found[-1]["head"]
         else:
             with self.oracle.session() as session:
@@ -483,31 +486,6 @@ class Run(Cluster):
             return self.whole_bags(r, 0).mapInArrow(passes.answer_bags(d, r.shared), names)
         return r.rows.mapInArrow(passes.answer(d, r.how, r.span, r.shared), names)
 
-    def fit(self, rounds: list[Round], weights: Array) -> tuple[Array, _library.FitReport]:
-        """Fit the rounds' answers, from weights."""
-        cuts, answers = [r.cuts for r in rounds], [r.answers for r in rounds]
-        said = pieces.Answers.of(cuts, answers, self.rules)
-        with self.stage("fit"):
-            if self.s.fit.estimator == _library.AGGREGATE:
-                bags = [r.fitted for r in rounds]
-                there = passes.BagPasses(self.context, bags, said.answer, self.sample_x[0][0])
-                with contextlib.closing(there):
-                    weights, report, self.covariance = pieces.fit_bags(
-                        weights, there, there.base, said, self.s.fit
-                    )
-                return weights, report
-            return self._fit_events(rounds, said, weights)
-
-    def _fit_events(
-        self, rounds: list[Round], said: pieces.Answers, weights: Array
-    ) -> tuple[Array, _library.FitReport]:
-        """Minimise the event-level loss over the rounds' rows, from weights."""
-        shift = None
-        if self.s.fit.intercept:
-            shift = pieces.shift_of(self.sample_x[self.t][:64])
-        there = passes.EventPasses([r.fitted for r in rounds], self.table.d, self.s.family)
-        return pieces.fit_parts(weights, there.sums(shift), said, shift, self.s.fit)
-
     # ---- The loop ----
 
     def step(self, weights: Array | None, rounds: list[Round]) -> tuple[Array, Any, dict[str, Any]]:
@@ -526,8 +504,9 @@ class Run(Cluster):
             fitted = self.answered(r)
         r.fitted = fitted.persist(StorageLevel.MEMORY_AND_DISK)
         rounds.append(r)
-        start = np.zeros(self.table.d + 1) if weights is None else weights
-        weights, report = self.fit(rounds, start)
+        start = self.learner.zeros() if weights is None else weights
+        with self.stage("fit"):
+            weights, report, self.covariance = self.learner.fit(rounds, start)
         record = {
             "round": self.t + 1,
             "rows": int(r.offset[-1]),
@@ -576,6 +555,7 @@ class Run(Cluster):
             self.rules,
             self.sample_x[-1],
             self.covariance,
+            self.oracle.names,
         )
 
     def labels_by_position(self, frame: DataFrame) -> Array:

@@ -28,7 +28,7 @@ SENT = ("target", "n", "id", "width", "key", "x")
 PLACED = ("first", "n", "id", "width", "key", "x")
 
 
-def _ids_of(column: Any) -> Any:
+def checked_ids(column: Any) -> Any:
     """Return a column of ids as int64 or binary; refuses ids that are not valid."""
     if column.null_count > 0:
         raise ValueError("the id column has null cells; every row needs an id")
@@ -48,13 +48,13 @@ def _features_of(column: Any, d: int, ids: Any) -> Array:
     n = len(column)
     if column.null_count > 0:
         bad = np.flatnonzero(~column.is_valid().to_numpy(zero_copy_only=False))[0]
-        raise ValueError(f"the features of the row with id {_text(ids[int(bad)])} are null")
+        raise ValueError(f"the features of the row with id {text_of(ids[int(bad)])} are null")
     start = np.frombuffer(column.buffers()[1], np.int32)[column.offset : column.offset + n + 1]
     lengths = np.diff(start)
     if (lengths != d).any():
         bad = int(np.flatnonzero(lengths != d)[0])
         raise ValueError(
-            f"the row with id {_text(ids[bad])} has {lengths[bad]} features, but others have {d}"
+            f"the row with id {text_of(ids[bad])} has {lengths[bad]} features, but others have {d}"
         )
     values = column.values[int(start[0]) : int(start[-1])]
     x: Array = values.to_numpy(zero_copy_only=False).reshape(n, d)
@@ -63,18 +63,20 @@ def _features_of(column: Any, d: int, ids: Any) -> Array:
         if len(wrong) > 0:
             i, j = wrong[0]
             raise ValueError(
-                f"feature {j} of the row with id {_text(ids[int(i)])} is "
+                f"feature {j} of the row with id {text_of(ids[int(i)])} is "
                 f"{'null' if values.null_count else x[i, j]}; features must be finite numbers"
             )
     return x
 
 
-def _text(scalar: Any) -> str:
+def text_of(scalar: Any) -> str:
+    """Return an id as messages show it."""
     value = scalar.as_py()
     return repr(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)
 
 
-def _key_of(ids: Any, seed: int) -> Array:
+def key_of(ids: Any, seed: int) -> Array:
+    """Return the keys of ids: what the shuffle of the table sorts by."""
     return pieces.shuffle_keys(seed, 0, index=pieces.id_keys(ids))
 
 
@@ -84,14 +86,14 @@ def _bucket(key: Array) -> Array:
 
 def _rows_of(batch: Any, seed: int, d: int) -> Rows:
     """Return rows of the table, checked, with their keys."""
-    ids = _ids_of(batch.column(0))
+    ids = checked_ids(batch.column(0))
     x = _features_of(batch.column(1), d, ids)
     prior = None
     if batch.num_columns > 2:
         prior = batch.column(2).to_numpy(zero_copy_only=False)
         if not np.isfinite(prior).all():
             raise ValueError("the prior's scores must be finite numbers in every row")
-    return Rows(len(ids), ids, _key_of(ids, seed), prior=prior, x=x)
+    return Rows(len(ids), ids, key_of(ids, seed), prior=prior, x=x)
 
 
 def _pack(batches: Batches, seed: int, d: int) -> Batches:
@@ -129,7 +131,7 @@ def _labels(batches: Batches, seed: int) -> Batches:
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        key = _key_of(_ids_of(batch.column(0)), seed)
+        key = key_of(checked_ids(batch.column(0)), seed)
         label = batch.column(1)
         values = np.ascontiguousarray(label.to_numpy(zero_copy_only=False))
         if label.null_count > 0 or not np.isfinite(values).all():

@@ -79,6 +79,12 @@ TRAINING: dict[str, tuple[Any, Any, str]] = {
     "fitIntercept": (_BOOL, True, "fit an intercept, unpenalised"),
     "seed": (_INT, None, "of slices, bags and simulated noise; unset: 0, and noise that is secret"),
     "workDir": (_TEXT, None, "directory that driver and executors share, for the run's files"),
+    "sparse": (_BOOL, None, "vectors stay sparse; unset: those of more than 1024 columns do"),
+    "mostEntries": (
+        _count,
+        1 << 28,
+        "entries of sparse rows that the driver may hold, 12 bytes each",
+    ),
     "numPartitions": (_count, 0, "parts of a round's order; 0: by size and cores"),
 }
 

@@ -70,7 +70,7 @@ def _answer_bags(batches: Batches, d: int, shared: Any) -> Batches:
             continue
         rows, sizes = unpack(batch, d), whole(batch.column("sizes"), np.uint32)
         count = pc.binary_length(batch.column("sizes")).to_numpy(zero_copy_only=False) // 4
-        bag = _numbers_of(np.column_stack([numbers(batch, "bag"), count]))
+        bag = numbers_of(np.column_stack([numbers(batch, "bag"), count]))
         rows.answer = np.repeat(shared.value[2][bag], sizes)
         yield rows.blocks(ANSWERED, np.cumsum(numbers(batch, "n")), first=numbers(batch, "bag"))
 
@@ -153,7 +153,7 @@ class EventPasses:
 # ---- Bags, for the aggregate fit -----------------------------------------------------------------
 
 
-def _bag_batches(batches: Batches, d: int) -> Iterator[tuple[Array, Array, Array]]:
+def bag_batches(batches: Batches, d: int) -> Iterator[tuple[Array, Array, Array]]:
     """Give features, sizes of bags, and first bag and number of bags of each block."""
     for batch in batches:
         if batch.num_rows == 0:
@@ -166,7 +166,7 @@ def _bag_batches(batches: Batches, d: int) -> Iterator[tuple[Array, Array, Array
 
 def _bag_columns(batches: Batches, d: int, base: Array) -> Batches:
     """Add up the columns of whole bags."""
-    for x, _, bags in _bag_batches(batches, d):
+    for x, _, bags in bag_batches(batches, d):
         sums = pieces.bag_columns(x, base)
         yield batch_of(("bag", "sums"), [{"bag": bags[0, 0], "sums": sums}])
 
@@ -174,17 +174,17 @@ def _bag_columns(batches: Batches, d: int, base: Array) -> Batches:
 def _bag_sums(batches: Batches, d: int, at: pieces.Point, shared: Any) -> Batches:
     """Give the means and variances of whole bags and, if weights are given, their Gram matrix."""
     names = ("bags", "moments", "sums")
-    for x, sizes, bags in _bag_batches(batches, d):
+    for x, sizes, bags in bag_batches(batches, d):
         moments, sums = pieces.bag_moments(x, sizes, at), None
         if shared is not None:
             weight, answer = shared.value
-            which = _numbers_of(bags)
+            which = numbers_of(bags)
             residual = answer[which] - moments[: len(which)]
             sums = pieces.bag_gram(x, sizes, at, weight[which], residual)
         yield batch_of(names, [{"bags": bags, "moments": moments, "sums": sums}])
 
 
-def _numbers_of(bags: Array) -> Array:
+def numbers_of(bags: Array) -> Array:
     """Return the numbers of bags, given the first and how many of each block."""
     return np.concatenate([np.arange(first, first + many) for first, many in bags])
 
@@ -206,7 +206,7 @@ class BagPasses:
         self.bags = bags[0]
         for more in bags[1:]:
             self.bags = self.bags.union(more)
-        self.weight: Array | None = None  # in use, and its broadcast
+        self.in_use: Array | None = None  # the weights, and their broadcast
         self.shared: Any = None
         self.tried: tuple[Any, Array | None] = (None, None)  # a point, and its Gram matrix
 
@@ -218,34 +218,59 @@ class BagPasses:
 
     def columns(self) -> Array:
         """Add up the columns of all rows."""
-        stage = bag_columns(self.d, self.base)
+        return self.added(bag_columns(self.d, self.base))
+
+    def added(self, stage: Any) -> Array:
+        """Run a stage and add up its sums, in the order of the bags."""
         found = self.bags.mapInArrow(stage, schema("bag", "sums")).collect()
-        return pieces.add_parts([np.frombuffer(cell) for _, cell in sorted(found)], "columns")
+        return pieces.add_parts([np.frombuffer(cell) for _, cell in sorted(found)], "sums")
 
-    def moments(self, at: pieces.Point) -> Array:
-        """Return the means and variances of all bags, and two sums over all rows."""
-        n = len(self.answers)
-        out = np.zeros(2 * n + 2)
-        stage = bag_sums(self.d, at, self.shared)
+    def stage(self, at: Any) -> Any:
+        """Return the stage that tries a point."""
+        return bag_sums(self.d, at, self.shared)
+
+    def cells(self, stage: Any) -> list[tuple[Array, Array, Array | None]]:
+        """Run a stage; its blocks in the order of their bags: which bags, by bag, and sums."""
         found = self.bags.mapInArrow(stage, schema("bags", "moments", "sums")).collect()
-        cells = [(np.frombuffer(bags, np.int64).reshape(-1, 2), *rest) for bags, *rest in found]
-        cells.sort(key=lambda cell: int(cell[0][0, 0]))
-        for bags, moments, _ in cells:
-            values, here = np.frombuffer(moments), _numbers_of(bags)
-            out[here], out[n + here] = np.split(values[:-2], 2)
-            out[-2:] += values[-2:]
-        grams = [np.frombuffer(sums) for _, _, sums in cells if sums is not None]
-        self.tried = (at.key(), pieces.add_parts(grams, "gram") if grams else None)
-        return out
+        cells = [
+            (
+                np.frombuffer(bags, np.int64).reshape(-1, 2),
+                np.frombuffer(by_bag),
+                None if sums is None else np.frombuffer(sums),
+            )
+            for bags, by_bag, sums in found
+        ]
+        return sorted(cells, key=lambda cell: int(cell[0][0, 0]))
 
-    def gram(self, at: pieces.Point, weight: Array, residual: Array | None) -> Array:
-        """Add up the Gram matrix of all bags' derivatives, and the gradient."""
-        if self.weight is None or not np.array_equal(weight, self.weight):
+    def moments(self, at: Any) -> Array:
+        """Return the means and variances of all bags, and two sums over all rows, by class."""
+        n, width = len(self.answers), self.answers[0].size
+        mean, variance, eta = np.zeros((n, width)), np.zeros((n, width)), np.zeros(2 * width)
+        cells = self.cells(self.stage(at))
+        for bags, values, _ in cells:
+            here = numbers_of(bags)
+            mean[here], variance[here] = np.split(values[: -2 * width].reshape(-1, width), 2)
+            eta += values[-2 * width :]
+        grams = [sums for _, _, sums in cells if sums is not None]
+        self.tried = (at.key(), pieces.add_parts(grams, "gram") if grams else None)
+        return np.concatenate([mean.ravel(), variance.ravel(), eta])
+
+    def use(self, weights: Array, shared: Any) -> None:
+        """Send tasks the weights of the Gram matrix, unless they have them."""
+        if self.in_use is None or not np.array_equal(weights, self.in_use):
             self.close()
-            self.weight = weight
-            self.shared = self.context.broadcast((weight, self.answers))
+            self.in_use = weights
+            self.shared = self.context.broadcast(shared)
             self.tried = (None, None)
+
+    def gram_in_use(self, at: Any) -> Array:
+        """Return the Gram matrix at a point, for the weights in use."""
         if self.tried[0] != at.key() or self.tried[1] is None:
             self.moments(at)
         assert self.tried[1] is not None
         return self.tried[1]
+
+    def gram(self, at: pieces.Point, weight: Array, residual: Array | None) -> Array:
+        """Add up the Gram matrix of all bags' derivatives, and the gradient."""
+        self.use(weight, (weight, self.answers))
+        return self.gram_in_use(at)

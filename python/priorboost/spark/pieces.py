@@ -116,7 +116,10 @@ def within(scores: Array, sizes: Array) -> float:
 
 @dataclass
 class Answers:
-    """Answers about bags: where each bag begins, its answer, and the variance of its noise."""
+    """Answers about bags: where each bag begins, its answer, and the variance of its noise.
+
+    Of several classes an answer has a proportion for each, and each has noise.
+    """
 
     start: Array  # uintp, one more than there are bags
     answer: Array
@@ -127,14 +130,26 @@ class Answers:
         """Return the answers of rounds, given where their bags end."""
         sizes = np.concatenate([np.diff(c) for c in cuts])
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uintp)
-        noise = np.zeros(len(sizes))
+        answer = np.concatenate(answers)
+        noise = np.zeros(answer.shape)
         if rules.epsilon.den:
             size, which = np.unique(sizes, return_inverse=True)
-            noise = np.array([lib.rules_noise_variance(rules, int(s)) for s in size])[which]
-        return cls(start, np.concatenate(answers), noise)
+            noise = np.array([_noise(rules, int(s)) for s in size])[which].reshape(answer.shape)
+        return cls(start, answer, noise)
 
     def __len__(self) -> int:
         return len(self.answer)
+
+    def lend(self) -> tuple[Any, ...]:
+        """Describe them to the library."""
+        return len(self), address(self.start), address(self.answer), address(self.noise)
+
+
+def _noise(rules: _library.Rules, size: int) -> Array:
+    """Return the variance of the noise in each number of an answer."""
+    out = np.empty(max(1, rules.width))
+    _check(lib.rules_noise_variances, address(out), rules, size)
+    return out
 
 
 # ---- The event-level fit -------------------------------------------------------------------------
@@ -208,12 +223,8 @@ def fit_parts(
     )
     options.struct_size = _library.FIT_OPTIONS_SIZE
     with relay:
-        relay.check(lib.parts_fit, coef, report, parts, *_bags(answers), address(shift), options)
+        relay.check(lib.parts_fit, coef, report, parts, *answers.lend(), address(shift), options)
     return np.append(theta, coef.intercept), report
-
-
-def _bags(a: Answers) -> tuple[Any, ...]:
-    return len(a), address(a.start), address(a.answer), address(a.noise)
 
 
 # ---- The aggregate fit ---------------------------------------------------------------------------
@@ -248,7 +259,7 @@ class Point:
         return _library.BagPoint(self.family, self.intercept, d, shift, center, scale, at)
 
 
-def _part(x: Array, sizes: Array) -> tuple[_library.PartBags, Any]:
+def describe_part(x: Array, sizes: Array) -> tuple[_library.PartBags, Any]:
     """Describe whole bags to the library; the second is what must outlive the first."""
     matrix = _library.matrix(x)
     start = np.zeros(len(sizes) + 1, np.uintp)
@@ -267,7 +278,7 @@ def bag_moments(x: Array, sizes: Array, at: Point) -> Array:
     """Return the bags' means, their variances, and two sums over the rows' linear predictors."""
     n = len(sizes)
     out = np.empty(2 * n + 2)
-    part, _kept = _part(x, sizes)
+    part, _kept = describe_part(x, sizes)
     mean, variance, eta = (address(some) for some in (out[:n], out[n : 2 * n], out[2 * n :]))
     _check(lib.part_moments, mean, variance, eta, part, at.lend(), 1)
     return out
@@ -277,7 +288,7 @@ def bag_gram(x: Array, sizes: Array, at: Point, weight: Array, residual: Array |
     """Return what bags add to the Gram matrix of their derivatives, and to the gradient."""
     n = len(at.parameter)
     out = np.empty(n * n + n)
-    part, _kept = _part(x, sizes)
+    part, _kept = describe_part(x, sizes)
     _check(lib.part_gram, address(out), part, at.lend(), address(weight), address(residual), 1)
     return out
 
@@ -329,7 +340,7 @@ def fit_bags(
         _library.GramFunction(lambda _, *given: relay.status(gram, *given[:-1])),
     )
     options.struct_size = _library.FIT_OPTIONS_SIZE
-    bags = _bags(answers)
+    bags = answers.lend()
     with relay:
         relay.check(lib.bag_parts_fit, coef, report, address(covariance), parts, *bags, options)
     return np.append(theta, coef.intercept), report, covariance

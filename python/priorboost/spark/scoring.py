@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -53,6 +54,21 @@ def by_library(frame: DataFrame, content: models.Model, kind: str) -> Column:
 
     predict.__annotations__ = {"rows": pd.DataFrame, "return": pd.Series}
     return F.pandas_udf(predict, kind)(F.struct(*[F.col(f"`{name}`") for name in names]))
+
+
+def shares_of_arrays(features: Column, content: models.Model) -> Column:
+    """Return the probabilities of classes for arrays of encoded features; null for null."""
+
+    def predict(rows: Any) -> Any:
+        out = pd.Series([None] * len(rows), dtype=object)
+        known = rows.notna().to_numpy()
+        if known.any():
+            shares = content.predict_proba(np.stack(rows[known].to_list()), n_jobs=1)
+            out[known] = pd.Series(list(shares), index=out.index[known])
+        return out
+
+    predict.__annotations__ = {"rows": pd.Series, "return": pd.Series}
+    return F.pandas_udf(predict, "array<double>")(features)
 
 
 def eta_of_vectors(vectors: Column, content: models.Model) -> Column:

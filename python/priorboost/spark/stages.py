@@ -142,9 +142,15 @@ def in_blocks(
 _LARGEST_SCORE = 1e100  # as in evaluate.c: a Poisson mean that overflows is just very large
 
 
-def score(x: Array, family: int, weights: Array) -> Array:
-    """Return the predicted means that bags are made by."""
-    return np.minimum(pieces.predict_mean(x, family, weights), _LARGEST_SCORE)
+class GLMScore:
+    """Scores rows by their predicted means."""
+
+    def __init__(self, family: int, weights: Array) -> None:
+        self.family, self.weights = family, weights
+
+    def of(self, x: Array) -> Array:
+        """Return the scores of rows."""
+        return np.minimum(pieces.predict_mean(x, self.family, self.weights), _LARGEST_SCORE)
 
 
 def not_after(order: Array, key: Array, of: Array, of_key: Array) -> Array:
@@ -165,24 +171,23 @@ def not_after(order: Array, key: Array, of: Array, of_key: Array) -> Array:
 
 
 class ByScore:
-    """Orders rows by (score, key); the borders between parts come from a sample."""
+    """Orders rows by (score, key); the borders between parts come from a sample.
+
+    Without a score the rows are ordered by those of their prior.
+    """
 
     dtype = np.float64
     names = ORDER
 
-    def __init__(
-        self, family: int, weights: Array | None, sample: Array, keys: Array, n_parts: int
-    ) -> None:
-        self.family, self.weights = family, weights
+    def __init__(self, score: Any, sample: Array, keys: Array, n_parts: int) -> None:
+        self.score_of = score
         order, scores = pieces.order_scores(sample)  # the sample is in the order of its keys
         at = np.arange(1, n_parts) * len(sample) // n_parts
         self.score, self.key = scores[at], keys[order[at]]
 
     def values(self, rows: Rows) -> Any:
         """Return what the rows are ordered by."""
-        if self.weights is None:
-            return rows.prior
-        return score(rows.x, self.family, self.weights)
+        return rows.prior if self.score_of is None else self.score_of.of(rows.x)
 
     def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
@@ -224,17 +229,14 @@ class ByFeatures:
     names = (*ORDER, "bag", "x", "sizes")
 
     def __init__(
-        self, router: Any, part_of: Array | None, family: int, weights: Array | None, bag_size: int
+        self, router: Any, part_of: Array | None, family: int, score: Any, bag_size: int
     ) -> None:
         self.router, self.part_of = router, part_of
-        self.family, self.weights, self.bag_size = family, weights, bag_size
-        self.scored = weights is not None
+        self.family, self.score_of, self.bag_size = family, score, bag_size
 
     def values(self, rows: Rows) -> Any:
         """Return the scores that hybrid bags take into account, or zeros."""
-        if self.weights is None:
-            return np.zeros(rows.n)
-        return score(rows.x, self.family, self.weights)
+        return np.zeros(rows.n) if self.score_of is None else self.score_of.of(rows.x)
 
     def part(self, rows: Rows) -> Any:
         """Return which part each row belongs to."""
@@ -243,7 +245,7 @@ class ByFeatures:
 
     def order(self, rows: Rows) -> tuple[Array, Array | None]:
         """Return the rows' order, and the sizes of the bags."""
-        scores = rows.order if self.scored else None
+        scores = None if self.score_of is None else rows.order
         return pieces.tree_bags(rows.x, scores, self.family, self.bag_size)
 
 

@@ -29,23 +29,6 @@ done:
     return st;
 }
 
-/* In one dimension the best bags are known. */
-static pboost_status bags_on_line(pboost_bags *out, const pboost_white *white, size_t min_bag,
-                                  int threads, pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const double *z = pboost_white_coordinate(white, 0);
-    double *value = NULL;
-
-    NEED(value = pboost_alloc(white->n, sizeof *value), err);
-    for (size_t i = 0; i < white->n; i++)
-        value[i] = z[i * PANEL_LANES];
-    TRY(pboost_bags_optimal(out, value, white->n, min_bag, threads, err));
-done:
-    free(value);
-    return st;
-}
-
 static pboost_status check_request(const pboost_samples *samples, size_t min_bag, pboost_error *err)
 {
     if (min_bag == 0)
@@ -62,8 +45,8 @@ static pboost_status bags_of_white(pboost_bags *out, pboost_white *white, const 
 {
     if (white->rank == 0)
         return bags_in_order(out, white->n, min_bag, err);
-    if (white->rank == 1)
-        return bags_on_line(out, white, min_bag, threads, err);
+    if (white->rank == 1) /* in one dimension the best bags are known */
+        return pboost_bags_optimal(out, white->line, white->n, min_bag, threads, err);
     return pboost_tree_bags(out, white, weight, min_bag, threads, cancel, err);
 }
 
@@ -122,9 +105,9 @@ static void add_score(pboost_white *white, const double *score)
         square += (unit * score[i] - mean) * (unit * score[i] - mean) / (double)white->n;
     if (!(square > 0.0) || white->rank == 0)
         return;
-    double *z = pboost_white_coordinate(white, white->rank++);
+    float *z = white->z + white->rank++;
     for (size_t i = 0; i < white->n; i++)
-        z[i * PANEL_LANES] = SCORE_WEIGHT * (unit * score[i] - mean) / sqrt(square);
+        z[i * white->stride] = (float)(SCORE_WEIGHT * (unit * score[i] - mean) / sqrt(square));
 }
 
 pboost_status pboost_bags_hybrid(pboost_bags *out, const pboost_samples *samples,

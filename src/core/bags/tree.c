@@ -199,28 +199,7 @@ done:
 
 /* ---- The tree -------------------------------------------------------------------------------- */
 
-typedef struct {
-    tree *tree;
-    const pboost_white *white;
-} copy_task;
-
-/* Rows as floats, side by side. */
-static void copy_chunk(void *context, size_t chunk, int worker)
-{
-    const copy_task *task = context;
-    const tree *t = task->tree;
-    size_t first = chunk * TREE_CHUNK, end = smaller(first + TREE_CHUNK, t->n);
-    (void)worker;
-    for (size_t b = 0; b < t->stride / NODE_LANES; b++)
-        for (size_t i = first; i < end; i++) {
-            const double *from = task->white->z + (b * t->n + i) * PANEL_LANES;
-            float *to = t->z + i * t->stride + b * NODE_LANES;
-            for (size_t j = 0; j < PANEL_LANES; j++)
-                to[j] = (float)from[j];
-        }
-}
-
-_Static_assert(PANEL_LANES == NODE_LANES, "blocks of panels are blocks of rows");
+_Static_assert(PANEL_LANES == NODE_LANES, "the rows of white samples are those of nodes");
 
 static pboost_status level_init(tree_level *level, const tree *t, pboost_error *err)
 {
@@ -272,21 +251,22 @@ done:
     return st;
 }
 
-static pboost_status tree_init(tree *t, const pboost_white *white, const double *weight,
-                               size_t min_bag, int threads, const pboost_cancel *cancel,
-                               pboost_error *err)
+/* Takes the samples over from white. */
+static pboost_status tree_init(tree *t, pboost_white *white, const double *weight, size_t min_bag,
+                               int threads, const pboost_cancel *cancel, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t n = white->n;
 
     *t = (tree){.n = n,
                 .rank = white->rank,
-                .stride = white->blocks * PANEL_LANES,
+                .stride = white->stride,
+                .z = white->z,
                 .min_bag = min_bag,
                 .threads = pboost_threads(threads),
                 .cancel = cancel,
                 .kernels = pboost_node_kernels()};
-    NEED(t->z = pboost_alloc_large(t->stride, n * sizeof *t->z), err);
+    white->z = NULL;
     NEED(t->row = pboost_alloc_large(n, sizeof *t->row), err);
     NEED(t->leaf_start = calloc(n, 1), err);
     TRY(level_init(&t->now, t, err));
@@ -299,9 +279,6 @@ static pboost_status tree_init(tree *t, const pboost_white *white, const double 
         t->row[i] = i;
     for (size_t i = 0; weight != NULL && i < n; i++)
         t->weight[i] = (float)weight[i];
-    copy_task task = {t, white};
-    int workers = pboost_threads_for(t->threads, TREE_VALUE_NS * (double)(n * t->stride));
-    pboost_parallel(tree_chunks(n), workers, copy_chunk, &task);
     t->now.node[0] = (tree_node){0, n};
     t->now.count = 1;
 done:
@@ -351,7 +328,6 @@ pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const doub
     *out = (pboost_bags){0};
     TRY(pboost_cancel_check(cancel, err));
     TRY(tree_init(&t, white, weight, min_bag, threads, cancel, err));
-    pboost_white_free(white);
     NEED(out->start = pboost_alloc(t.n / min_bag + 1, sizeof *out->start), err);
     pboost_tree_measure(&t, &t.now, 0, pboost_tree_bench(&t, TREE_ALL_THREADS));
     while (t.now.count > 0)

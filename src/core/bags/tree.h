@@ -8,7 +8,7 @@
 
 /* Splits whitened samples into bags of min_bag to 2 min_bag - 1 rows, floor(n / min_bag) of them.
  * weight (by sample; NULL: 1) is the information of a sample.  n >= min_bag >= 1, rank >= 1.
- * white is freed as soon as it is not needed any more.  The cancel (NULL: none) is checked several
+ * The tree takes the coordinates over and frees them.  The cancel (NULL: none) is checked several
  * times on every level. */
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,
                                size_t min_bag, int threads, const pboost_cancel *cancel,

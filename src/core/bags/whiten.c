@@ -157,26 +157,21 @@ static void map_chunk(void *context, size_t chunk, int worker)
     size_t first = task->first + chunk * CHUNK_ROWS;
     size_t count = first + CHUNK_ROWS < out->n ? CHUNK_ROWS : out->n - first;
     panel_rows rows = {first, count, 1, w->mean};
+    float *to = out->z + first * out->stride;
     const double *x = pboost_panel_gather(work, CHUNK_ROWS, task->samples, rows);
     for (size_t a = 0; a < out->rank; a++) {
         /* The map is triangular: nothing comes from columns after the coordinate's own. */
         glm_panel panel = {
             .x = x, .capacity = CHUNK_ROWS, .count = count, .blocks = w->kept[a] / PANEL_LANES + 1};
         kernels->eta(value, panel, w->map + a * w->padded, 0.0);
-        double *to = pboost_white_coordinate(out, a) + first * PANEL_LANES;
         for (size_t i = 0; i < count; i++)
-            to[i * PANEL_LANES] = value[i];
+            to[i * out->stride + a] = (float)value[i];
+        if (out->line != NULL)
+            memcpy(out->line + first, value, count * sizeof *value);
     }
-    for (size_t a = out->rank; a < out->blocks * PANEL_LANES; a++) {
-        double *to = pboost_white_coordinate(out, a) + first * PANEL_LANES;
-        for (size_t i = 0; i < count; i++)
-            to[i * PANEL_LANES] = 0.0;
-    }
-}
-
-double *pboost_white_coordinate(const pboost_white *white, size_t j)
-{
-    return white->z + j / PANEL_LANES * white->n * PANEL_LANES + j % PANEL_LANES;
+    for (size_t i = 0; i < count; i++)
+        for (size_t a = out->rank; a < out->stride; a++)
+            to[i * out->stride + a] = 0.0f;
 }
 
 /* Maps all rows, in batches that take little time. */
@@ -216,9 +211,11 @@ pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, si
     TRY(invert_root(&w, &out->rank, err));
 
     out->n = samples->n;
-    out->blocks = pboost_panel_blocks(out->rank + extra);
-    size_t blocks = out->blocks + (out->blocks == 0), size = out->n * PANEL_LANES;
-    NEED(out->z = pboost_alloc_large(blocks, size * sizeof *out->z), err);
+    out->stride = pboost_panel_blocks(out->rank + extra) * PANEL_LANES;
+    size_t row = (out->stride + (out->stride == 0)) * sizeof *out->z;
+    NEED(out->z = pboost_alloc_large(out->n, row), err);
+    if (out->rank == 1)
+        NEED(out->line = pboost_alloc_large(out->n, sizeof *out->line), err);
     TRY(map_rows(&w, samples, out, threads, cancel, err));
 done:
     whitening_free(&w);
@@ -230,5 +227,6 @@ done:
 void pboost_white_free(pboost_white *white)
 {
     free(white->z);
+    free(white->line);
     *white = (pboost_white){0};
 }

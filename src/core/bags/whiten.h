@@ -4,11 +4,14 @@
 
 #include <priorboost/core.h>
 
-/* Whitened samples as one panel (matrix.h) of capacity n: coordinate j of sample i is
- * z[(j / LANES * n + i) * LANES + j % LANES], zero for j >= rank. */
+/* Whitened samples: coordinate j of sample i is z[i * stride + j], zero for j >= rank; stride is a
+ * multiple of PANEL_LANES (matrix.h).  Single precision is enough to say which samples are near
+ * each other, and halves what is, beside the table itself, the most memory that bags need.  On a
+ * line bags are exact, so with one coordinate `line` has it in double precision. */
 typedef struct {
-    size_t n, rank, blocks;
-    double *z;
+    size_t n, rank, stride;
+    float *z;
+    double *line; /* rank 1: by sample; else NULL */
 } pboost_white;
 
 /* Rotates and scales the samples so that their covariance (weighted, where they have weights) is
@@ -18,8 +21,5 @@ typedef struct {
 pboost_status pboost_whiten(pboost_white *out, const pboost_samples *samples, size_t extra,
                             int threads, const pboost_cancel *cancel, pboost_error *err);
 void pboost_white_free(pboost_white *white);
-
-/* The address of coordinate j of sample 0; the next sample's is PANEL_LANES further. */
-double *pboost_white_coordinate(const pboost_white *white, size_t j);
 
 #endif

@@ -88,14 +88,26 @@ static size_t of_model(const void *self, double *combine, size_t bag, const doub
     return n;
 }
 
+void pboost_class_meat(double *meat, double *misfit, class_fit *fit)
+{
+    meat_task task = {fit, misfit};
+    pboost_class_pass_gram(meat, NULL, &fit->pass, fit->point.parameter,
+                           (class_rows){&task, of_model}, NULL);
+}
+
 /* The one row r' W J. */
 static size_t of_residuals(const void *self, double *combine, size_t bag, const double *covariance)
 {
-    const meat_task *task = self;
-    size_t n = task->fit->classes;
+    const class_fit *fit = self;
     (void)covariance;
-    memcpy(combine, task->fit->slope + bag * n, n * sizeof *combine);
+    memcpy(combine, fit->slope + bag * fit->classes, fit->classes * sizeof *combine);
     return 1;
+}
+
+void pboost_class_scores(double *squares, class_fit *fit)
+{
+    pboost_class_pass_gram(squares, NULL, &fit->pass, fit->point.parameter,
+                           (class_rows){fit, of_residuals}, NULL);
 }
 
 /* Both triangles of a matrix of which the lower is there. */
@@ -188,8 +200,7 @@ pboost_status pboost_class_covariance(double *covariance, class_fit *fit, pboost
     NEED(work = pboost_alloc(n * all, sizeof *work), err);
     NEED(task.misfit = pboost_alloc(m, sizeof *task.misfit), err);
     invert(inverse, &fit->lm.factor);
-    pboost_class_pass_gram(meat, NULL, &fit->pass, fit->parameter, (class_rows){&task, of_model},
-                           NULL);
+    fit->access->meat(meat, task.misfit, fit);
     for (size_t b = 0; b < m; b++)
         sum += task.misfit[b];
     memset(work, 0, n * n * sizeof *work);
@@ -199,8 +210,7 @@ pboost_status pboost_class_covariance(double *covariance, class_fit *fit, pboost
         goto done;
     if (fit->options->covariance == PBOOST_COVARIANCE_SANDWICH) {
         double left = fmax(bags - fit->freedom / (double)others, 1.0);
-        pboost_class_pass_gram(meat, NULL, &fit->pass, fit->parameter,
-                               (class_rows){&task, of_residuals}, NULL);
+        fit->access->scores(meat, fit);
         for (size_t i = 0; i < n * n; i++)
             meat[i] *= bags / left;
         mirror(meat, n);

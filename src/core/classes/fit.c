@@ -66,7 +66,7 @@ done:
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static void fit_free(class_fit *fit)
+void pboost_class_fit_free(class_fit *fit)
 {
     pboost_units_free(&fit->units);
     pboost_gathered_free(&fit->rows);
@@ -87,47 +87,67 @@ static void fit_free(class_fit *fit)
     free(fit->evidence);
 }
 
-/* The answers with sum 1, by bag of the pass; noise where there is any. */
-static pboost_status load_answers(class_fit *fit, const pboost_answers *a, size_t first_bag,
-                                  pboost_error *err)
+void pboost_class_sum_one(double *answer, const double *proportion, size_t classes)
+{
+    double excess = -1.0;
+    for (size_t c = 0; c < classes; c++)
+        excess += proportion[c];
+    for (size_t c = 0; c < classes; c++)
+        answer[c] = proportion[c] - excess / (double)classes;
+}
+
+pboost_status pboost_class_load_answers(class_fit *fit, const bag_proportions *given,
+                                        pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool event = fit->options->estimator == PBOOST_EVENT;
+    bool event = fit->single != NULL;
     size_t n = fit->classes, m = fit->pass.n_bags, at = 0;
-    const double *noise = a->noise_variance + first_bag * n;
 
     for (size_t i = 0; i < fit->n_bags * n; i++)
-        fit->noisy = fit->noisy || noise[i] > 0.0;
+        fit->noisy = fit->noisy || given->noise[i] > 0.0;
     NEED(fit->answer = pboost_alloc_large(m * n, sizeof(double)), err);
     if (fit->noisy && !event)
         NEED(fit->noise = pboost_alloc(m * n, sizeof(double)), err);
     for (size_t b = 0; b < fit->n_bags; b++) {
-        const double *mean = a->mean + (first_bag + b) * n;
-        double excess = -1.0;
-        for (size_t c = 0; c < n; c++)
-            excess += mean[c];
-        size_t times = event ? fit->rows.start[b + 1] - fit->rows.start[b] : 1;
+        size_t times = event ? given->start[b + 1] - given->start[b] : 1;
         for (size_t i = 0; i < times; i++, at++)
-            for (size_t c = 0; c < n; c++)
-                fit->answer[at * n + c] = mean[c] - excess / (double)n;
+            pboost_class_sum_one(fit->answer + at * n, given->mean + b * n, n);
     }
     if (fit->noise != NULL)
-        memcpy(fit->noise, noise, m * n * sizeof *noise);
+        memcpy(fit->noise, given->noise, m * n * sizeof *fit->noise);
+done:
+    return st;
+}
+
+pboost_status pboost_class_reserve(class_fit *fit, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t m = fit->pass.n_bags;
+
+    TRY(pboost_class_moments_init(&fit->point, &fit->pass, err));
+    TRY(pboost_class_moments_init(&fit->trial, &fit->pass, err));
+    TRY(pboost_levenberg_init(&fit->lm, fit->pass.n_parameters, err));
+    NEED(fit->size = pboost_alloc(m, sizeof(double)), err);
+    NEED(fit->blur = pboost_alloc(m, sizeof(double)), err);
+    NEED(fit->slope = pboost_alloc_large(m * fit->classes, sizeof(double)), err);
+    NEED(fit->parameter = calloc(fit->pass.n_parameters, sizeof(double)), err);
+    NEED(fit->start = calloc(fit->pass.n_parameters, sizeof(double)), err);
+    NEED(fit->penalty = calloc(fit->pass.width + 1, sizeof(double)), err);
 done:
     return st;
 }
 
 static pboost_status fit_init(class_fit *fit, const pboost_features *features,
-                              const pboost_answers *a, size_t first_bag, pboost_error *err)
+                              const bag_proportions *given, const size_t *row, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const pboost_fit_options *o = fit->options;
     bag_rows bags = {.x = &features->x,
                      .weight = features->weight,
                      .n_bags = fit->n_bags,
-                     .start = a->start + first_bag,
-                     .row = a->row};
-    size_t n_rows = a->start[a->n_bags] - a->start[first_bag], m = fit->n_bags;
+                     .start = given->start,
+                     .row = row};
+    size_t n_rows = given->start[fit->n_bags] - given->start[0], m = fit->n_bags;
     size_t *begin;
 
     TRY(pboost_gather_rows(&fit->rows, &fit->units, &bags, o->intercept, true, o->threads, err));
@@ -141,16 +161,8 @@ static pboost_status fit_init(class_fit *fit, const pboost_features *features,
     }
     TRY(pboost_class_pass_init(&fit->pass, &fit->rows, begin, m, fit->classes, o->intercept,
                                o->threads, err));
-    TRY(load_answers(fit, a, first_bag, err));
-    TRY(pboost_class_moments_init(&fit->point, &fit->pass, err));
-    TRY(pboost_class_moments_init(&fit->trial, &fit->pass, err));
-    TRY(pboost_levenberg_init(&fit->lm, fit->pass.n_parameters, err));
-    NEED(fit->size = pboost_alloc(m, sizeof(double)), err);
-    NEED(fit->blur = pboost_alloc(m, sizeof(double)), err);
-    NEED(fit->slope = pboost_alloc_large(m * fit->classes, sizeof(double)), err);
-    NEED(fit->parameter = calloc(fit->pass.n_parameters, sizeof(double)), err);
-    NEED(fit->start = calloc(fit->pass.n_parameters, sizeof(double)), err);
-    NEED(fit->penalty = calloc(fit->pass.width + 1, sizeof(double)), err);
+    TRY(pboost_class_load_answers(fit, given, err));
+    TRY(pboost_class_reserve(fit, err));
     TRY(pboost_class_ridges_init(fit, err));
 done:
     return st;
@@ -182,32 +194,37 @@ void pboost_class_leave(pboost_class_coef *coef, const class_fit *fit)
 
 /* ---- The result ------------------------------------------------------------------------------ */
 
-/* Whether the proportions of all answers explain the answers better than the model. */
-static pboost_status judge(bool *worse, const class_fit *fit, const pboost_answers *a,
-                           size_t first_bag, pboost_error *err)
+bool pboost_class_is_worse(const class_fit *fit, const double *model, const double *constant,
+                           const bag_proportions *given)
 {
-    pboost_status st = PBOOST_OK;
     size_t n = fit->classes;
-    class_pass bags = {0};
-    class_moments model = {0}, constant = {0};
     double gain = 0.0;
 
-    TRY(pboost_class_pass_init(&bags, &fit->rows, fit->rows.start, fit->n_bags, n,
+    for (size_t b = 0; b < fit->n_bags; b++) {
+        double rows = (double)(given->start[b + 1] - given->start[b]);
+        for (size_t i = b * n; i < (b + 1) * n; i++) {
+            double blur = rows * given->noise[i] + 1e-9;
+            gain += rows * (given->mean[i] + blur) * log((model[i] + blur) / (constant[i] + blur));
+        }
+    }
+    return !(gain >= -NO_GAIN * (double)fit->n_bags);
+}
+
+/* pboost_class_is_worse of the rows that are here. */
+static pboost_status judge(bool *worse, const class_fit *fit, const bag_proportions *given,
+                           pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    class_pass bags = {0};
+    class_moments model = {0}, constant = {0};
+
+    TRY(pboost_class_pass_init(&bags, &fit->rows, fit->rows.start, fit->n_bags, fit->classes,
                                fit->pass.intercept, fit->pass.threads, err));
     TRY(pboost_class_moments_init(&model, &bags, err));
     TRY(pboost_class_moments_init(&constant, &bags, err));
     pboost_class_pass_run(&model, &bags, fit->parameter);
     pboost_class_pass_run(&constant, &bags, fit->start);
-    for (size_t b = 0; b < fit->n_bags; b++) {
-        double rows = (double)(bags.start[b + 1] - bags.start[b]);
-        for (size_t c = 0; c < n; c++) {
-            size_t i = b * n + c;
-            double blur = rows * a->noise_variance[first_bag * n + i] + 1e-9;
-            gain += rows * (a->mean[first_bag * n + i] + blur) *
-                    log((model.mean[i] + blur) / (constant.mean[i] + blur));
-        }
-    }
-    *worse = !(gain >= -NO_GAIN * (double)fit->n_bags);
+    *worse = pboost_class_is_worse(fit, model.mean, constant.mean, given);
 done:
     pboost_class_pass_free(&bags);
     pboost_class_moments_free(&model);
@@ -215,7 +232,7 @@ done:
     return st;
 }
 
-static void fill_report(pboost_fit_report *report, const class_fit *fit)
+void pboost_class_fill_report(pboost_fit_report *report, const class_fit *fit)
 {
     bool aggregate = fit->options->estimator == PBOOST_AGGREGATE;
     size_t width = fit->pass.width;
@@ -225,8 +242,8 @@ static void fill_report(pboost_fit_report *report, const class_fit *fit)
     report->l2 = fit->lambda;
     report->l2_standardized = aggregate && fit->options->l2.mode != PBOOST_L2_FIXED;
     report->noisy = fit->noisy;
-    report->eta_sd = fit->point.eta_sd;
-    report->separable = fit->point.eta_sd > SEPARABLE_SD;
+    report->eta_sd = pboost_class_eta_sd(&fit->point, &fit->pass);
+    report->separable = report->eta_sd > SEPARABLE_SD;
     report->converged = report->converged && !(report->separable && fit->lambda == 0.0);
     report->bags = aggregate ? fit->n_bags : 0;
     report->dispersion = aggregate ? 1.0 : (double)NAN;
@@ -245,24 +262,29 @@ pboost_status pboost_class_fit_multiple(pboost_class_coef *coef, pboost_fit_repo
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_report found = {.first_dropped = SIZE_MAX};
-    class_fit fit = {.options = options, .classes = coef->classes, .multiple = multiple};
+    class_fit fit = {.options = options,
+                     .access = &PBOOST_CLASS_LOCAL,
+                     .classes = coef->classes,
+                     .multiple = multiple};
     size_t n = pboost_class_weights(coef->classes, features->x.cols);
 
     fit.n_bags = answers->n_bags - first_bag;
-    TRY(fit_init(&fit, features, answers, first_bag, err));
+    bag_proportions given = {answers->start + first_bag, answers->mean + first_bag * fit.classes,
+                             answers->noise_variance + first_bag * fit.classes};
+    TRY(fit_init(&fit, features, &given, answers->row, err));
     TRY(pboost_class_solve(&fit, &found, coef, err));
     if (options->estimator == PBOOST_AGGREGATE)
         TRY(pboost_class_covariance(covariance, &fit, err));
     else
         for (size_t i = 0; covariance != NULL && i < n * n; i++)
             covariance[i] = (double)NAN;
-    fill_report(&found, &fit);
-    TRY(judge(&found.worse_than_constant, &fit, answers, first_bag, err));
+    pboost_class_fill_report(&found, &fit);
+    TRY(judge(&found.worse_than_constant, &fit, &given, err));
     pboost_class_leave(coef, &fit);
 done:
     if (report != NULL)
         *report = found;
-    fit_free(&fit);
+    pboost_class_fit_free(&fit);
     return st;
 }
 

@@ -8,9 +8,26 @@
 #include "fit/aggregate/levenberg.h"
 #include "passes/standard_units.h"
 
-/* The state of a fit.  Parameters are in standard units, as class_pass has them. */
+typedef struct class_fit class_fit;
+
+/* How a fit reads its bags: here (PBOOST_CLASS_LOCAL) or on other machines (room cluster). */
 typedef struct {
+    void (*run)(class_moments *out, class_fit *fit, const double *parameter);
+    /* At the point: sum of J'WJ (lower triangle) and of J'W (answer - mean). */
+    void (*gram)(double *gram, double *vector, class_fit *fit);
+    /* At the point: sum of J'W V WJ (lower triangle); misfit, by bag: r' V^-1 r. */
+    void (*meat)(double *meat, double *misfit, class_fit *fit);
+    /* At the point: sum of s s' (lower triangle), where s = J'W (answer - mean) of a bag. */
+    void (*scores)(double *squares, class_fit *fit);
+} class_access;
+
+extern const class_access PBOOST_CLASS_LOCAL;
+
+/* The state of a fit.  Parameters are in standard units, as class_pass has them. */
+struct class_fit {
     const pboost_fit_options *options;
+    const class_access *access;
+    void *machines; /* of the access */
     size_t classes, n_bags;
     standard_units units;
     gathered_rows rows;
@@ -32,7 +49,7 @@ typedef struct {
     double multiple; /* of the usual lambda, where that is given; 0: it is not */
     bool noisy;
     levenberg lm;
-} class_fit;
+};
 
 /* The matrix of the penalty between classes a and b for column j of a class.  The ridge is on the
  * differences of the weights from their mean over all classes, the base included, so the fit does
@@ -45,6 +62,46 @@ static inline double pboost_class_penalty(const class_fit *fit, size_t a, size_t
 /* Refuses what no fit can take. */
 pboost_status pboost_classes_check(const pboost_features *features, size_t classes,
                                    const pboost_fit_options *options, pboost_error *err);
+
+/* Allocates what a fit of fit->pass needs; the sizes of the pass are set. */
+pboost_status pboost_class_reserve(class_fit *fit, pboost_error *err);
+void pboost_class_fit_free(class_fit *fit);
+
+/* answer = the proportions with sum 1: what noise added to the sum is taken off. */
+void pboost_class_sum_one(double *answer, const double *proportion, size_t classes);
+
+/* Answers about fit->n_bags bags: where each begins, its proportions, the variance of their noise.
+ */
+typedef struct {
+    const size_t *start;
+    const double *mean, *noise;
+} bag_proportions;
+
+/* The answers with sum 1, by bag of the pass; noise where there is any. */
+pboost_status pboost_class_load_answers(class_fit *fit, const bag_proportions *given,
+                                        pboost_error *err);
+
+/* ---- Solving (solve.c) ---- */
+
+/* The constant model into fit->start, and the penalties: before anything is minimised. */
+void pboost_class_set_start(class_fit *fit);
+double pboost_class_set_penalty(class_fit *fit); /* returns the usual lambda */
+/* The loss of bags with these means. */
+double pboost_class_loss(const class_fit *fit, const double *mean);
+/* The penalty at x; and what it adds to a gradient and to a matrix (lower triangle). */
+double pboost_class_penalty_at(const class_fit *fit, const double *x);
+void pboost_class_penalise(double *gradient, double *matrix, const class_fit *fit, const double *x);
+/* slope = the residuals at the point over their variances. */
+void pboost_class_set_slopes(class_fit *fit);
+/* The rounding of the loss. */
+double pboost_class_rounding(const class_fit *fit);
+
+/* Minimises from fit->parameter, which is the point.  `freeze` freezes the sizes there and returns
+ * the rounding of the value; it is called until it changes nothing.  usual: see ridge.c. */
+pboost_status pboost_class_minimise(class_fit *fit, pboost_fit_report *report,
+                                    const levenberg_problem *problem,
+                                    double (*freeze)(void *self, size_t refreshes), double usual,
+                                    pboost_error *err);
 
 /* Solves from coef or from the constant model, whichever explains the answers better. */
 pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
@@ -76,6 +133,20 @@ double pboost_class_weight(const class_fit *fit, size_t bag, double mean);
 /* covariance: pboost_class_weights squared, in the units of x (NULL: not wanted).  Sets freedom and
  * pearson. */
 pboost_status pboost_class_covariance(double *covariance, class_fit *fit, pboost_error *err);
+
+/* What the access PBOOST_CLASS_LOCAL calls meat and scores. */
+void pboost_class_meat(double *meat, double *misfit, class_fit *fit);
+void pboost_class_scores(double *squares, class_fit *fit);
+
+/* Whether the proportions of all answers explain the answers better than the model does, given the
+ * means of whole bags of both. */
+bool pboost_class_is_worse(const class_fit *fit, const double *model, const double *constant,
+                           const bag_proportions *given);
+void pboost_class_fill_report(pboost_fit_report *report, const class_fit *fit);
+
+/* direction = where vectors vary most, whose n x n cross products about their mean are `cross`
+ * (lost).  work: n (n + 1) numbers. */
+void pboost_class_direction(double *direction, double *work, double *cross, size_t n);
 
 /* pboost_classes_fit_trees; left_out (by bag from first_bag and class, NULL: not wanted) gets what
  * forests that had not seen the bag predict of its answer, divided by its sum. */

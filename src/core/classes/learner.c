@@ -74,14 +74,21 @@ const double *pboost_classes_covariance(const pboost_classes *classes)
     return classes->covariance;
 }
 
+void pboost_class_direction(double *direction, double *work, double *cross, size_t n)
+{
+    double *vector = work, *value = vector + n * n;
+    pboost_jacobi(value, vector, cross, n);
+    for (size_t c = 0; c < n; c++)
+        direction[c] = vector[c * n];
+}
+
 /* direction = where the rows of p (n x classes) vary most. */
 static void leading_direction(double *direction, double *work, const double *p, size_t n,
                               size_t classes)
 {
-    double *cross = work, *vector = cross + classes * classes, *mean = vector + classes * classes;
-    double *value = mean + classes;
+    double *cross = work, *mean = cross + classes * classes, *rest = mean + classes;
 
-    memset(work, 0, (2 * classes * classes + 2 * classes) * sizeof *work);
+    memset(work, 0, classes * (classes + 1) * sizeof *work);
     for (size_t i = 0; i < n; i++)
         for (size_t c = 0; c < classes; c++)
             mean[c] += p[i * classes + c] / (double)n;
@@ -90,9 +97,7 @@ static void leading_direction(double *direction, double *work, const double *p, 
             for (size_t k = 0; k < classes; k++)
                 cross[c * classes + k] +=
                     (p[i * classes + c] - mean[c]) * (p[i * classes + k] - mean[k]);
-    pboost_jacobi(value, vector, cross, classes);
-    for (size_t c = 0; c < classes; c++)
-        direction[c] = vector[c * classes];
+    pboost_class_direction(direction, rest, cross, classes);
 }
 
 static pboost_status score(void *self, const size_t *row, size_t n, double *out, pboost_error *err)

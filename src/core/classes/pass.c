@@ -30,9 +30,9 @@ static void cut_bags(class_pass *p)
     }
 }
 
-pboost_status pboost_class_pass_init(class_pass *out, const gathered_rows *gathered, size_t *start,
-                                     size_t n_bags, size_t classes, bool intercept, int threads,
-                                     pboost_error *err)
+pboost_status pboost_class_pass_init(class_pass *out, const gathered_rows *gathered,
+                                     const size_t *start, size_t n_bags, size_t classes,
+                                     bool intercept, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t cols = gathered->matrix.cols, width = cols + intercept;
@@ -89,6 +89,7 @@ pboost_status pboost_class_moments_init(class_moments *out, const class_pass *pa
     NEED(out->mean = pboost_alloc(n, sizeof(double)), err);
     NEED(out->variance = pboost_alloc(n, sizeof(double)), err);
     NEED(out->parameter = pboost_alloc(pass->n_parameters, sizeof(double)), err);
+    NEED(out->eta = pboost_alloc(2 * pass->classes, sizeof(double)), err);
 done:
     if (st != PBOOST_OK)
         pboost_class_moments_free(out);
@@ -100,6 +101,7 @@ void pboost_class_moments_free(class_moments *moments)
     free(moments->mean);
     free(moments->variance);
     free(moments->parameter);
+    free(moments->eta);
     *moments = (class_moments){0};
 }
 
@@ -182,20 +184,24 @@ static void moments_chunk(void *context, size_t chunk, int worker)
 void pboost_class_pass_run(class_moments *out, const class_pass *pass, const double *parameter)
 {
     moments_task task = {pass, out, parameter};
-    size_t n = pass->classes;
-    double rows = (double)pass->start[pass->n_bags];
+    size_t n = 2 * pass->classes;
 
     memcpy(out->parameter, parameter, pass->n_parameters * sizeof *parameter);
     pboost_parallel(pass->n_chunks, pass->threads, moments_chunk, &task);
-    out->eta_sd = 0.0;
-    for (size_t c = 1; c < n; c++) {
-        double sum = 0.0, square = 0.0;
-        for (size_t k = 0; k < pass->n_chunks; k++) {
-            sum += pass->sums[k * 2 * n + c];
-            square += pass->sums[k * 2 * n + n + c];
-        }
-        out->eta_sd = fmax(out->eta_sd, sqrt(fmax(square / rows - sum / rows * (sum / rows), 0.0)));
+    memset(out->eta, 0, n * sizeof *out->eta);
+    for (size_t k = 0; k < pass->n_chunks; k++)
+        for (size_t c = 0; c < n; c++)
+            out->eta[c] += pass->sums[k * n + c];
+}
+
+double pboost_class_eta_sd(const class_moments *moments, const class_pass *pass)
+{
+    double rows = (double)(pass->start[pass->n_bags] - pass->start[0]), largest = 0.0;
+    for (size_t c = 1; c < pass->classes; c++) {
+        double mean = moments->eta[c] / rows, square = moments->eta[pass->classes + c] / rows;
+        largest = fmax(largest, sqrt(fmax(square - mean * mean, 0.0)));
     }
+    return largest;
 }
 
 /* ---- Gram matrix ----------------------------------------------------------------------------- */

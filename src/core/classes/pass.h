@@ -18,7 +18,8 @@
 typedef struct {
     const double *x; /* rows of `cols` doubles, in the order of the bags */
     const double *weight;
-    size_t n_bags, *start;
+    size_t n_bags;
+    const size_t *start;
     size_t classes, cols, width, n_parameters;
     bool intercept;
     int threads;
@@ -35,19 +36,22 @@ typedef struct {
 typedef struct {
     double *mean, *variance;
     double *parameter; /* where this is */
-    double eta_sd;     /* over all rows, of the class whose linear predictor varies most */
+    double *eta; /* over all rows, by class: sums of the linear predictors; of their squares */
 } class_moments;
 
 /* The rows of `gathered` (standard_units.h), whose bags start at start[0 .. n_bags]; borrowed. */
-pboost_status pboost_class_pass_init(class_pass *out, const gathered_rows *gathered, size_t *start,
-                                     size_t n_bags, size_t classes, bool intercept, int threads,
-                                     pboost_error *err);
+pboost_status pboost_class_pass_init(class_pass *out, const gathered_rows *gathered,
+                                     const size_t *start, size_t n_bags, size_t classes,
+                                     bool intercept, int threads, pboost_error *err);
 void pboost_class_pass_free(class_pass *pass);
 
 pboost_status pboost_class_moments_init(class_moments *out, const class_pass *pass,
                                         pboost_error *err);
 void pboost_class_moments_free(class_moments *moments);
 void pboost_class_pass_run(class_moments *out, const class_pass *pass, const double *parameter);
+
+/* The standard deviation over all rows of the linear predictor that varies most. */
+double pboost_class_eta_sd(const class_moments *moments, const class_pass *pass);
 
 /* What a bag adds to a Gram matrix: sum over r of (combine_r J)' (combine_r J). */
 typedef struct {

@@ -131,15 +131,6 @@ static void approximate(evidence *e)
     add_penalty(e->information, fit, -1.0);
 }
 
-/* The row slope' J: what the bag adds to the equation. */
-static size_t score_row(const void *self, double *combine, size_t bag, const double *covariance)
-{
-    const class_fit *fit = self;
-    (void)covariance;
-    memcpy(combine, fit->slope + bag * fit->classes, fit->classes * sizeof *combine);
-    return 1;
-}
-
 /* tr(A^-1 M) / tr(A^-1 G), where M is the sum of the squares of what bags add to the equation: how
  * much larger they are than the model expects, in the directions that the answers say least of.
  * A residual over its variance has no bound where a class is almost impossible; this has. */
@@ -149,8 +140,7 @@ static double spread_of_scores(evidence *e)
     size_t n = fit->pass.n_parameters;
     double found = 0.0, expected = 0.0;
 
-    pboost_class_pass_gram(e->factor.l, NULL, &fit->pass, fit->parameter,
-                           (class_rows){fit, score_row}, NULL);
+    fit->access->scores(e->factor.l, fit);
     pboost_cholesky_invert(e->inverse, &fit->lm.factor);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k <= i; k++) {

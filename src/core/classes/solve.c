@@ -48,7 +48,7 @@ double pboost_class_weight(const class_fit *fit, size_t bag, double mean)
     return fit->size[bag] / fmax(mean + fit->blur[bag], LEAST_MEAN);
 }
 
-static double penalty_at(const class_fit *fit, const double *x)
+double pboost_class_penalty_at(const class_fit *fit, const double *x)
 {
     size_t width = fit->pass.width;
     double sum = 0.0;
@@ -64,7 +64,7 @@ static double penalty_at(const class_fit *fit, const double *x)
 
 /* Half the deviance of the answers.  The constant that makes it 0 where a mean is its answer keeps
  * the value, and so what counts as converged, of the size of what the fit can change. */
-static double loss_at(const class_fit *fit, const double *mean)
+double pboost_class_loss(const class_fit *fit, const double *mean)
 {
     size_t n = fit->classes;
     double sum = 0.0;
@@ -80,12 +80,12 @@ static double loss_at(const class_fit *fit, const double *mean)
 static double attempt(void *self, const double *x)
 {
     class_fit *fit = self;
-    pboost_class_pass_run(&fit->trial, &fit->pass, x);
-    double value = loss_at(fit, fit->trial.mean) + penalty_at(fit, x);
+    fit->access->run(&fit->trial, fit, x);
+    double value = pboost_class_loss(fit, fit->trial.mean) + pboost_class_penalty_at(fit, x);
     return isfinite(value) ? value : INFINITY;
 }
 
-static void set_slopes(class_fit *fit)
+void pboost_class_set_slopes(class_fit *fit)
 {
     size_t n = fit->classes;
     for (size_t b = 0; b < fit->pass.n_bags; b++)
@@ -100,7 +100,7 @@ static void accept(void *self)
     class_moments old = fit->point;
     fit->point = fit->trial;
     fit->trial = old;
-    set_slopes(fit);
+    pboost_class_set_slopes(fit);
 }
 
 /* Rows of J times the roots of the weights. */
@@ -114,13 +114,23 @@ static size_t weigh(const void *self, double *combine, size_t bag, const double 
     return fit->size[bag] > 0.0 ? n : 0;
 }
 
-static double here(void *self, const double *x, double *gradient, double *matrix)
+static void local_run(class_moments *out, class_fit *fit, const double *parameter)
 {
-    class_fit *fit = self;
+    pboost_class_pass_run(out, &fit->pass, parameter);
+}
+
+static void local_gram(double *gram, double *vector, class_fit *fit)
+{
+    pboost_class_pass_gram(gram, vector, &fit->pass, fit->point.parameter, (class_rows){fit, weigh},
+                           fit->slope);
+}
+
+const class_access PBOOST_CLASS_LOCAL = {local_run, local_gram, pboost_class_meat,
+                                         pboost_class_scores};
+
+void pboost_class_penalise(double *gradient, double *matrix, const class_fit *fit, const double *x)
+{
     size_t width = fit->pass.width, n = fit->pass.n_parameters;
-    pboost_class_pass_gram(matrix, gradient, &fit->pass, x, (class_rows){fit, weigh}, fit->slope);
-    for (size_t i = 0; i < n; i++)
-        gradient[i] = -gradient[i];
     for (size_t j = 0; j < width; j++)
         for (size_t a = 1; a < fit->classes; a++)
             for (size_t b = 1; b < fit->classes; b++) {
@@ -130,10 +140,19 @@ static double here(void *self, const double *x, double *gradient, double *matrix
                 if (k <= i)
                     matrix[i * n + k] += p;
             }
-    return loss_at(fit, fit->point.mean) + penalty_at(fit, x);
 }
 
-static double rounding(const class_fit *fit)
+static double here(void *self, const double *x, double *gradient, double *matrix)
+{
+    class_fit *fit = self;
+    fit->access->gram(matrix, gradient, fit);
+    for (size_t i = 0; i < fit->pass.n_parameters; i++)
+        gradient[i] = -gradient[i];
+    pboost_class_penalise(gradient, matrix, fit, x);
+    return pboost_class_loss(fit, fit->point.mean) + pboost_class_penalty_at(fit, x);
+}
+
+double pboost_class_rounding(const class_fit *fit)
 {
     double sum = 0.0;
     for (size_t i = 0; i < fit->pass.n_bags * fit->classes; i++)
@@ -168,15 +187,21 @@ static void refresh_sizes(class_fit *fit, size_t refreshes)
         fit->size[b] = part < 1.0 ? pow(fit->size[b], 1.0 - part) * pow(size, part) : size;
         fit->blur[b] = fit->size[b] * noise;
     }
-    set_slopes(fit);
+    pboost_class_set_slopes(fit);
+}
+
+static double freeze_here(void *self, size_t refreshes)
+{
+    refresh_sizes(self, refreshes);
+    return pboost_class_rounding(self);
 }
 
 /* ---- Solving --------------------------------------------------------------------------------- */
 
 static double move_to(class_fit *fit, const double *x)
 {
-    pboost_class_pass_run(&fit->point, &fit->pass, x);
-    return loss_at(fit, fit->point.mean);
+    fit->access->run(&fit->point, fit, x);
+    return pboost_class_loss(fit, fit->point.mean);
 }
 
 /* The rows of a class according to the answers; a class that none has gets half a row. */
@@ -189,8 +214,7 @@ static double class_rows_in(const class_fit *fit, size_t class)
     return fmax(sum, 0.5);
 }
 
-/* The constant model. */
-static void set_start(class_fit *fit)
+void pboost_class_set_start(class_fit *fit)
 {
     double base = class_rows_in(fit, 0);
     memset(fit->start, 0, fit->pass.n_parameters * sizeof *fit->start);
@@ -202,11 +226,11 @@ static void set_start(class_fit *fit)
 static void start(class_fit *fit, const pboost_class_coef *coef)
 {
     size_t bytes = fit->pass.n_parameters * sizeof *fit->start;
-    set_start(fit);
+    pboost_class_set_start(fit);
     memcpy(fit->parameter, fit->start, bytes);
     (void)move_to(fit, fit->parameter);
     refresh_sizes(fit, 1);
-    double constant = loss_at(fit, fit->point.mean);
+    double constant = pboost_class_loss(fit, fit->point.mean);
     if (pboost_is_zero(coef->theta, coef->classes * (coef->cols + 1)))
         return;
     pboost_class_enter(fit->lm.trial, fit, coef);
@@ -218,7 +242,7 @@ static void start(class_fit *fit, const pboost_class_coef *coef)
 
 /* The usual lambda, as for a logistic model: the weights of standardised features share the
  * variance that the log odds of two classes are expected to have. */
-static double set_penalty(class_fit *fit)
+double pboost_class_set_penalty(class_fit *fit)
 {
     const pboost_fit_options *o = fit->options;
     bool event = o->estimator == PBOOST_EVENT;
@@ -234,26 +258,25 @@ static double set_penalty(class_fit *fit)
     return usual;
 }
 
-pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
-                                 const pboost_class_coef *coef, pboost_error *err)
+pboost_status pboost_class_minimise(class_fit *fit, pboost_fit_report *report,
+                                    const levenberg_problem *problem,
+                                    double (*freeze)(void *self, size_t refreshes), double usual,
+                                    pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     levenberg_report last = {0};
-    levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
     const pboost_fit_options *o = fit->options;
     size_t most = o->max_iterations * STEPS_A_STEP;
 
-    double usual = set_penalty(fit);
-    start(fit, coef);
     for (size_t refreshes = 1;; refreshes++) {
-        refresh_sizes(fit, refreshes);
+        double rounding = freeze(problem->self, refreshes);
         size_t left = most - report->iterations;
         levenberg_options options = {.max_steps = left < INNER_STEPS ? left : INNER_STEPS,
                                      .tolerance = o->tolerance,
                                      .slack = INNER_SLACK,
-                                     .rounding = rounding(fit),
+                                     .rounding = rounding,
                                      .cancel = o->cancel};
-        pboost_levenberg(fit->parameter, &last, &fit->lm, &problem, &options, fit->lambda == 0.0);
+        pboost_levenberg(fit->parameter, &last, &fit->lm, problem, &options, fit->lambda == 0.0);
         TRY(pboost_cancel_check(o->cancel, err));
         report->iterations += last.steps;
         bool near = refreshes >= ENOUGH_REFRESHES && last.first <= NEAR * NEAR;
@@ -268,4 +291,13 @@ pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
     report->gradient_norm = last.gradient_norm;
 done:
     return st;
+}
+
+pboost_status pboost_class_solve(class_fit *fit, pboost_fit_report *report,
+                                 const pboost_class_coef *coef, pboost_error *err)
+{
+    levenberg_problem problem = {fit->pass.n_parameters, fit, attempt, accept, here};
+    double usual = pboost_class_set_penalty(fit);
+    start(fit, coef);
+    return pboost_class_minimise(fit, report, &problem, freeze_here, usual, err);
 }

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cancel.h"
 #include "base/options.h"
+#include "cluster/failure.h"
 #include "fit/aggregate/aggregate.h"
 #include "passes/bag_pass.h"
 #include "try.h"
@@ -123,13 +123,12 @@ done:
 
 /* ---- All parts ------------------------------------------------------------------------------- */
 
-/* The machines that have the rows.  After the first call that fails no other is made. */
+/* The machines that have the rows. */
 typedef struct {
     const pboost_bag_parts *parts;
     size_t cols;
     double *sums; /* room for a Gram matrix and a vector */
-    pboost_status status;
-    pboost_error error;
+    machine_failure failure;
 } bag_machines;
 
 static pboost_bag_point point_of(const bag_pass *pass, const double *parameter)
@@ -150,10 +149,10 @@ static void remote_moments(bag_moments *out, bag_pass *pass, const double *param
     const size_t *start = pass->bags.start;
     double eta[2] = {NAN, NAN}, rows = (double)(start[pass->bags.n_bags] - start[0]);
 
-    if (machines->status == PBOOST_OK)
-        machines->status = machines->parts->moments(machines->parts->self, &at, out->mean,
-                                                    out->variance, eta, &machines->error);
-    for (size_t b = 0; machines->status != PBOOST_OK && b < pass->bags.n_bags; b++)
+    if (machines->failure.status == PBOOST_OK)
+        machines->failure.status = machines->parts->moments(
+            machines->parts->self, &at, out->mean, out->variance, eta, &machines->failure.error);
+    for (size_t b = 0; machines->failure.status != PBOOST_OK && b < pass->bags.n_bags; b++)
         out->mean[b] = out->variance[b] = NAN;
     out->eta_mean = eta[0] / rows;
     out->eta_sd = sqrt(fmax(eta[1] / rows - out->eta_mean * out->eta_mean, 0.0));
@@ -167,11 +166,11 @@ static void remote_gram(double *gram, double *vector, bag_pass *pass, const bag_
     size_t n = pass->n_parameters;
     double *sums = machines->sums;
 
-    if (machines->status == PBOOST_OK)
-        machines->status =
+    if (machines->failure.status == PBOOST_OK)
+        machines->failure.status =
             machines->parts->gram(machines->parts->self, &at, weight,
-                                  vector != NULL ? residual : NULL, sums, &machines->error);
-    if (machines->status != PBOOST_OK)
+                                  vector != NULL ? residual : NULL, sums, &machines->failure.error);
+    if (machines->failure.status != PBOOST_OK)
         memset(sums, 0, PBOOST_GRAM_SIZE(n) * sizeof *sums);
     memcpy(gram, sums, n * n * sizeof *gram);
     if (vector != NULL)
@@ -221,18 +220,6 @@ done:
     return st;
 }
 
-/* Stops the fit if a machine has failed or the caller wants to stop. */
-typedef struct {
-    const bag_machines *machines;
-    const pboost_cancel *given;
-} failure_cancel;
-
-static bool has_failed(void *user)
-{
-    const failure_cancel *w = user;
-    return w->machines->status != PBOOST_OK || pboost_stopped(w->given);
-}
-
 static pboost_status check_options(const pboost_fit_options *o, pboost_error *err)
 {
     if (o->estimator != PBOOST_AGGREGATE)
@@ -255,8 +242,7 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     bag_machines machines = {.parts = parts, .cols = coef->n};
     bag_data data = {.rows = {.n_bags = n_bags, .start = start}, .answer = answer, .noise = noise};
     aggregate_fit fit = {0};
-    failure_cancel watched = {&machines, NULL};
-    pboost_cancel cancel = {.stop = has_failed, .user = &watched};
+    pboost_cancel cancel = {.stop = pboost_machines_stop, .user = &machines.failure};
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
 
     report = report != NULL ? report : &ignored;
@@ -266,17 +252,13 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     TRY(check_options(&options, err));
     TRY(pboost_fit_curves_check(&options, coef->n, err));
     NEED(machines.sums = pboost_alloc(PBOOST_GRAM_SIZE(coef->n + 1), sizeof *machines.sums), err);
-    watched.given = options.cancel;
+    machines.failure.given = options.cancel;
     options.cancel = &cancel;
     TRY(remote_init(&fit, &machines, &data, &options, err));
     TRY(pboost_aggregate_run(coef, report, covariance, &fit, err));
 done:
     pboost_aggregate_free(&fit);
-    if (machines.status != PBOOST_OK) {
-        st = machines.status;
-        if (err != NULL)
-            *err = machines.error;
-    }
+    st = pboost_machines_result(&machines.failure, st, err);
     if (st != PBOOST_OK)
         *report = (pboost_fit_report){.first_dropped = SIZE_MAX};
     free(machines.sums);

@@ -94,7 +94,7 @@ static pboost_status coordinates(double **out, double **theta, size_t *cols, dou
     for (size_t i = 0; i < n; i++) {
         double eta = info->eta(mean[i]), w = weight[row[i]] / total;
         for (size_t j = 0; j < r; j++) {
-            double z = pboost_white_coordinate(&white, j)[i * PANEL_LANES];
+            double z = (double)white.z[i * white.stride + j];
             (*out)[i * m + j] = z;
             (*theta)[j] += w * z * eta;
         }
