@@ -89,8 +89,6 @@ def require_several(estimator: Any) -> None:
             f"estimator={estimator.estimator!r} is for two classes; it must be 'aggregate' or "
             "'event' for more"
         )
-    if estimator.l2 == "cv" and estimator.estimator == "event":
-        raise ValueError("l2='cv' is for estimator='aggregate', not for 'event'")
 
 
 def _plan(

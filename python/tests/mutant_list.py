@@ -502,10 +502,6 @@ MUTANTS = {
                 'if estimator.estimator not in (None, "aggregate", "event"):',
             ),
             (
-                "cross-validation of events of classes",
-                'if estimator.l2 == "cv" and estimator.estimator == "event":',
-            ),
-            (
                 "weights of classes with trees",
                 'if estimator.model in ("trees", "auto") and estimator.class_weight is not None:',
             ),
