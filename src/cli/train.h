@@ -230,6 +230,10 @@ pboost_status train_run_given(train_result *result, cli_context *cli, const trai
 pboost_status train_fit_model(train_result *result, cli_context *cli, const train_arguments *a,
                               const train_data *data, const pboost_answers *answers,
                               const pboost_coef *coef, pboost_error *err);
+/* --model auto: all kinds of members, weighed by bags left out. */
+pboost_status train_fit_mixture(train_result *result, cli_context *cli, const train_arguments *a,
+                                const train_data *data, const pboost_answers *answers,
+                                pboost_error *err);
 /* Refuses options that do not go together, and settles what follows from them alone. */
 pboost_status train_settings_check(cli_context *cli, train_arguments *a, pboost_error *err);
 /* What the options set before the table is read. */

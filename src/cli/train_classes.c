@@ -268,27 +268,6 @@ done:
     return st;
 }
 
-static pboost_status fit_mixture(train_result *result, cli_context *cli, const train_arguments *a,
-                                 const train_data *data, const pboost_answers *answers,
-                                 pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    pboost_features features = train_features(data);
-    pboost_mixture_options o = PBOOST_MIXTURE_OPTIONS_INIT;
-    pboost_mixture_report report;
-
-    o.fit = result->fit_options;
-    o.fit.seed = a->seed;
-    o.fit.cancel = &cli->interrupt;
-    TRY(pboost_classes_fit_mixture(&result->mixture, &report, &features, &data->sources.columns,
-                                   answers, 0, &o, err));
-    for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
-        result->misfit[k] = report.member[k].fitted ? report.member[k].misfit : (double)NAN;
-    result->mixture_misfit = report.misfit;
-done:
-    return st;
-}
-
 /* --model trees and auto are fitted to the answers of all rounds, whose bags are those of the GLM.
  */
 static pboost_status fit_members(train_result *result, cli_context *cli, const train_arguments *a,
@@ -303,7 +282,7 @@ static pboost_status fit_members(train_result *result, cli_context *cli, const t
         return PBOOST_OK;
     result->n_warnings = 0; /* those of the rounds are about their GLM */
     result->usable = true;  /* where trees are worse than a constant, there is a constant */
-    TRY(a->curves ? fit_mixture(result, cli, a, data, answers, err)
+    TRY(a->curves ? train_fit_mixture(result, cli, a, data, answers, err)
                   : fit_trees(result, cli, a, data, answers, err));
     for (size_t t = 0; t < result->options.rounds; t++) /* these are of the GLM */
         result->bag_deviance[t] = (double)NAN;

@@ -110,10 +110,9 @@ done:
     return st;
 }
 
-/* All kinds of members, weighed by bags left out. */
-static pboost_status fit_mixture(train_result *result, cli_context *cli, const train_arguments *a,
-                                 const train_data *data, const pboost_answers *answers,
-                                 pboost_error *err)
+pboost_status train_fit_mixture(train_result *result, cli_context *cli, const train_arguments *a,
+                                const train_data *data, const pboost_answers *answers,
+                                pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
@@ -124,8 +123,8 @@ static pboost_status fit_mixture(train_result *result, cli_context *cli, const t
     o.fit.estimator = PBOOST_AGGREGATE;
     o.fit.seed = a->seed;
     o.fit.cancel = &cli->interrupt;
-    TRY(pboost_mixture_fit(&result->mixture, &report, &features, &data->sources.columns, answers, 0,
-                           &o, err));
+    TRY((data->classes.n > 0 ? pboost_classes_fit_mixture : pboost_mixture_fit)(
+        &result->mixture, &report, &features, &data->sources.columns, answers, 0, &o, err));
     for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
         result->misfit[k] = report.member[k].fitted ? report.member[k].misfit : NAN;
     result->mixture_misfit = report.misfit;
@@ -193,7 +192,7 @@ pboost_status train_fit_model(train_result *result, cli_context *cli, const trai
     for (size_t k = 0; k < PBOOST_MEMBER_KINDS; k++)
         result->misfit[k] = NAN;
     if (a->trees && a->curves)
-        TRY(fit_mixture(result, cli, a, data, answers, err));
+        TRY(train_fit_mixture(result, cli, a, data, answers, err));
     else if (a->trees)
         TRY(fit_trees(result, cli, a, data, answers, err));
     for (size_t t = 0; a->trees && t < result->rounds; t++) /* these are of the GLM */

@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "cluster/failure.h"
+#include "cluster/part.h"
 #include "fit/aggregate/aggregate.h"
 #include "passes/bag_pass.h"
 #include "try.h"
@@ -46,17 +47,15 @@ static void part_free(part_bags *p)
     pboost_bag_moments_free(&p->moments);
 }
 
-static pboost_status check_part(const pboost_part_bags *bags, const pboost_bag_point *at,
-                                pboost_error *err)
+pboost_status pboost_part_bags_check(const pboost_part_bags *bags, size_t cols, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     const size_t *start = bags->start;
     pboost_samples samples = {.x = bags->x, .n = bags->x->rows};
 
-    TRY(pboost_family_check(at->family, err));
     TRY(pboost_samples_check(&samples, false, err));
-    if (at->cols != bags->x->cols)
-        FAIL(err, PBOOST_INVALID, "the point has %zu columns, but the part has %zu", at->cols,
+    if (cols != bags->x->cols)
+        FAIL(err, PBOOST_INVALID, "the point has %zu columns, but the part has %zu", cols,
              bags->x->cols);
     if (bags->n_bags == 0)
         FAIL(err, PBOOST_INVALID, "a part has no bags");
@@ -76,7 +75,8 @@ static pboost_status part_run(part_bags *p, const pboost_part_bags *bags,
     bag_rows rows = {.x = bags->x, .n_bags = bags->n_bags, .start = bags->start};
     bag_units units = {at->shift, at->center, at->scale};
 
-    TRY(check_part(bags, at, err));
+    TRY(pboost_family_check(at->family, err));
+    TRY(pboost_part_bags_check(bags, at->cols, err));
     TRY(pboost_bagpass_init(&p->pass, &rows, at->family, at->intercept, &units, threads, err));
     TRY(pboost_bag_moments_init(&p->moments, &p->pass, err));
     pboost_bagpass_run(&p->moments, &p->pass, at->parameter);

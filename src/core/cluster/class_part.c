@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "classes/fit.h"
+#include "cluster/part.h"
 #include "data/matrix.h"
 #include "try.h"
 
@@ -19,30 +20,6 @@ static void part_free(class_part *p)
 {
     pboost_class_fit_free(&p->fit);
     free(p->start);
-}
-
-static pboost_status check_part(const pboost_part_bags *bags, const pboost_class_point *at,
-                                pboost_error *err)
-{
-    pboost_status st = PBOOST_OK;
-    const size_t *start = bags->start;
-    pboost_samples samples = {.x = bags->x, .n = bags->x->rows};
-
-    TRY(pboost_samples_check(&samples, false, err));
-    if (at->classes < 2 || at->classes > PBOOST_MAX_CLASSES)
-        FAIL(err, PBOOST_INVALID, "the point has %zu classes; there must be 2 to %d", at->classes,
-             PBOOST_MAX_CLASSES);
-    if (at->cols != bags->x->cols)
-        FAIL(err, PBOOST_INVALID, "the point has %zu columns, but the part has %zu", at->cols,
-             bags->x->cols);
-    if (bags->n_bags == 0)
-        FAIL(err, PBOOST_INVALID, "a part has no bags");
-    for (size_t b = 0; b < bags->n_bags; b++)
-        if (start[b + 1] <= start[b] || start[b + 1] > bags->x->rows)
-            FAIL(err, PBOOST_INVALID, "bag %zu has the rows %zu to %zu of %zu", b, start[b],
-                 start[b + 1], bags->x->rows);
-done:
-    return st;
 }
 
 /* The rows in standard units. */
@@ -71,7 +48,10 @@ static pboost_status part_open(class_part *p, const pboost_part_bags *bags,
     pboost_status st = PBOOST_OK;
     class_fit *fit = &p->fit;
 
-    TRY(check_part(bags, at, err));
+    TRY(pboost_part_bags_check(bags, at->cols, err));
+    if (at->classes < 2 || at->classes > PBOOST_MAX_CLASSES)
+        FAIL(err, PBOOST_INVALID, "the point has %zu classes; there must be 2 to %d", at->classes,
+             PBOOST_MAX_CLASSES);
     *fit = (class_fit){.access = &PBOOST_CLASS_LOCAL, .classes = at->classes};
     TRY(standardise(&fit->rows, bags, at, err));
     NEED(p->start = pboost_alloc(bags->n_bags + 1, sizeof *p->start), err);
@@ -104,6 +84,14 @@ done:
     return st;
 }
 
+static pboost_status part_open_known(class_part *p, const pboost_part_bags *bags,
+                                     const pboost_class_point *at, const pboost_class_bags *known,
+                                     int threads, pboost_error *err)
+{
+    pboost_status st = part_open(p, bags, at, threads, err);
+    return st != PBOOST_OK ? st : part_know(&p->fit, known, err);
+}
+
 pboost_status pboost_part_class_moments(double *mean, double *variance, double *eta,
                                         const pboost_part_bags *bags, const pboost_class_point *at,
                                         int threads, pboost_error *err)
@@ -128,8 +116,7 @@ pboost_status pboost_part_class_gram(double *sums, const pboost_part_bags *bags,
     pboost_status st = PBOOST_OK;
     class_part p = {0};
 
-    TRY(part_open(&p, bags, at, threads, err));
-    TRY(part_know(&p.fit, known, err));
+    TRY(part_open_known(&p, bags, at, known, threads, err));
     size_t n = p.fit.pass.n_parameters;
     memset(sums, 0, PBOOST_GRAM_SIZE(n) * sizeof *sums);
     p.fit.access->gram(sums, sums + n * n, &p.fit);
@@ -145,8 +132,7 @@ pboost_status pboost_part_class_meat(double *sums, double *misfit, const pboost_
     pboost_status st = PBOOST_OK;
     class_part p = {0};
 
-    TRY(part_open(&p, bags, at, threads, err));
-    TRY(part_know(&p.fit, known, err));
+    TRY(part_open_known(&p, bags, at, known, threads, err));
     size_t n = p.fit.pass.n_parameters;
     memset(sums, 0, n * n * sizeof *sums);
     p.fit.access->meat(sums, misfit, &p.fit);
@@ -162,8 +148,7 @@ pboost_status pboost_part_class_scores(double *sums, const pboost_part_bags *bag
     pboost_status st = PBOOST_OK;
     class_part p = {0};
 
-    TRY(part_open(&p, bags, at, threads, err));
-    TRY(part_know(&p.fit, known, err));
+    TRY(part_open_known(&p, bags, at, known, threads, err));
     size_t n = p.fit.pass.n_parameters;
     memset(sums, 0, n * n * sizeof *sums);
     p.fit.access->scores(sums, &p.fit);
