@@ -117,7 +117,7 @@ pboost_status train_fit_mixture(train_result *result, cli_context *cli, const tr
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
     pboost_mixture_options o = PBOOST_MIXTURE_OPTIONS_INIT;
-    pboost_mixture_report report;
+    pboost_mixture_report report = {0};
 
     o.fit = result->fit_options;
     o.fit.estimator = PBOOST_AGGREGATE;

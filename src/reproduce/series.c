@@ -62,7 +62,7 @@ static pboost_coef *current(model *m)
 static pboost_status fit_range(model *m, size_t first, size_t n, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    pboost_fit_report report;
+    pboost_fit_report report = {0};
     pboost_fit_options options = m->options;
     const pboost_coef *last = current(m);
     pboost_matrix x = repro_data_rows(m->table, first, n);

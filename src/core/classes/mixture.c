@@ -5,6 +5,7 @@
  * members predicts the answers of the bags left out best.  An answer has a number for each class;
  * each counts with the variance mu / s of a proportion, so that the sum over the classes of a bag
  * is that of its multinomial distribution. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -279,7 +280,7 @@ static double against_others(const pboost_class_coef *coef, size_t class)
     double others = 0.0;
     for (size_t c = 0; c < coef->classes; c++)
         others += c == class ? 0.0 : exp(intercept[c * width] - intercept[class * width]);
-    return -log(others);
+    return -log(fmax(others, DBL_MIN)); /* finite for a class that all rows have */
 }
 
 /* The members of a kind, one for each class. */
