@@ -21,7 +21,6 @@ from .records import describe
 from .relay import Relay
 from .training import Progress, Settings, Table, Trainer
 
-CLASS_MODELS = ("glm", "smooth", "trees", "auto")
 # Parameters that only labels of two classes have, and their defaults.
 _OF_TWO = {
     "round_answers": False,
@@ -51,6 +50,7 @@ class ClassResult:
     curve_freedom: Array | None = None
     members: tuple[Any, ...] = ()
     trees: Any = None
+    worse_left_out = False
     outcome = SimpleNamespace(warnings=0)  # they are told here
 
     def __init__(
@@ -160,7 +160,8 @@ def _grow(
         table.bend(fit)
         fit.curve_freedom, fit.cancel = None, how.cancel
         whole = table.lend(), table.sources, answers, fit, how, relay.check
-        result.members = tuple(fit_mixture(*whole, lib.classes_fit_mixture))
+        members, result.worse_left_out = fit_mixture(*whole, lib.classes_fit_mixture)
+        result.members = tuple(members)
         return
     asked = table.sources, table.X.shape[1], n, answers, how, table.weight, relay.check
     result.members = tuple(fit_class_trees(*asked))

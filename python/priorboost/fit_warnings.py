@@ -62,9 +62,14 @@ def warn_of_fit(
 def warn_of_trees(model: Any, result: Any) -> tuple[str, ...]:
     """Warn, where fit was called, of trees that must not be used or that are none."""
     texts: list[str] = []
-    if result.trees is None:  # a mixture, which has the constant model among its members
-        return ()
-    if result.trees.worse_than_constant:
+    if result.trees is None:  # a mixture, or the trees of several classes
+        if result.worse_left_out:
+            texts.append(
+                "a constant predicts bags that were left out better than this model does: the "
+                "answers say too little; ask for more bags"
+            )
+            warnings.warn(texts[-1], stacklevel=3)
+    elif result.trees.worse_than_constant:
         texts.append("a constant model explains the answers better than the trees")
         warnings.warn(texts[-1], ConvergenceWarning, stacklevel=3)
     elif result.members[0].forest is None:

@@ -535,7 +535,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             fit = self._fit_options(self._family, "aggregate", False, how.seed, how.threads)
             table.bend(fit)
             fit.curve_freedom, fit.cancel = None, how.cancel
-            members = fit_mixture(table.lend(), table.sources, answers, fit, how, relay.check)
+            whole = table.lend(), table.sources, answers, fit, how, relay.check
+            members, result.worse_left_out = fit_mixture(*whole)
             result.members = tuple(members)
             return
         members, result.trees = fit_trees(

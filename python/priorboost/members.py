@@ -283,13 +283,17 @@ def fit_mixture(
     trees: _library.ForestOptions,
     check: Any,
     call: Any = None,
-) -> list[Member]:
-    """Fit all kinds of members to the answers of all bags, weighed by bags left out."""
+) -> tuple[list[Member], bool]:
+    """Fit all kinds of members to the answers of all bags, weighed by bags left out.
+
+    Also says whether a constant predicts the bags left out better.
+    """
     mixture, report = _library.Mixture(), _library.MixtureReport()
     size = ctypes.sizeof(_library.MixtureOptions)
     how = _library.MixtureOptions(size, (1 << len(_KINDS)) - 1, fit, trees)
     check(call or lib.mixture_fit, mixture, report, features, sources.lend(), answers, 0, how)
+    constant = report.member[0]
     try:
-        return read_members(mixture)
+        return read_members(mixture), constant.fitted and report.misfit > constant.misfit
     finally:
         lib.mixture_free(mixture)

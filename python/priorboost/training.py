@@ -183,6 +183,7 @@ class GLMResult:
     curve_freedom: Array | None = None  # by curve
     members: tuple[Any, ...] = ()  # of a model that is no GLM
     trees: Any = None  # report about them
+    worse_left_out = False  # a constant predicts bags left out of a mixture's fits better
     sparse = False  # it was fitted to sparse rows
 
     def __init__(self, n_rows: int, rounds: int, n: int, estimator: int) -> None:

@@ -158,3 +158,10 @@ def test_what_trees_do_not_have():
         fitted.predict_interval(X)
     with pytest.raises(ValueError, match="no weights to summarize"):
         fitted.summary()
+
+
+def test_a_mixture_says_when_a_constant_would_predict_better():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(100, 2)), rng.normal(size=100)
+    with pytest.warns(UserWarning, match="a constant predicts bags that were left out better"):
+        pb.PriorBoostRegressor(min_bag=10, model="auto").fit(X, y)

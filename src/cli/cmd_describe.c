@@ -84,7 +84,8 @@ static void print_use(char *out, size_t size, const description *d, bool impute,
     else if (d->features == 0)
         snprintf(out, size, "nothing: it has one value");
     else
-        snprintf(out, size, "%zu feature%s%s%s%s%s%s", d->features, d->features == 1 ? "" : "s",
+        snprintf(out, size, "%zu feature%s%s%s%s%s%s%s", d->features, d->features == 1 ? "" : "s",
+                 d->info.lower == d->info.upper ? "; one value: its weight is 0" : "",
                  d->info.decimal_comma ? "; decimal comma" : "",
                  d->info.words > 0 ? "; missing are cells such as '" : "",
                  d->info.words > 0 ? d->info.word : "", d->info.words > 0 ? "'" : "",

@@ -106,4 +106,20 @@ refuses --model trees --no-intercept
 says '--no-intercept is for --model glm'
 refuses --model trees --covariance sandwich
 says '--covariance is for --model glm'
+
+# ---- nothing to learn: a column of one value, few bags ----
+python3 - <<'PY'
+import random
+random.seed(3)
+with open("nothing.csv", "w") as f:
+    f.write("one,b,c,y\n")
+    f.writelines(f"1,{random.gauss(0, 1):.4f},{random.gauss(0, 1):.4f},{random.gauss(0, 1):.4f}\n"
+                 for i in range(100))
+PY
+expect 0 priorboost train --data nothing.csv --label y --family linear --min-bag 10 --model auto
+says 'a constant predicts bags that were left out better than this model does'
+expect 0 priorboost train --data nothing.csv --label y --family linear --min-bag 10
+says "column 'one' adds nothing to the columns before it and gets weight 0"
+expect 0 priorboost describe nothing.csv
+printed '1 feature; one value: its weight is 0'
 finish

@@ -165,7 +165,7 @@ static void leave_units(double *out, size_t out_step, const double *in, size_t i
     bool intercept = fit->pass.intercept;
     double level = intercept ? in[0] : 0.0;
     for (size_t j = 0; j < d; j++) {
-        double weight = in[(j + intercept) * in_step] / u->scale[j];
+        double weight = u->constant[j] ? 0.0 : in[(j + intercept) * in_step] / u->scale[j];
         out[j * out_step] = weight;
         if (intercept)
             level -= weight * (u->shift[j] + u->center[j]);

@@ -249,9 +249,10 @@ void pboost_class_fill_report(pboost_fit_report *report, const class_fit *fit)
     report->dispersion = aggregate ? 1.0 : (double)NAN;
     report->pearson = aggregate ? fit->pearson : (double)NAN;
     report->freedom = aggregate ? fit->freedom : (double)NAN;
-    for (size_t i = fit->pass.n_parameters; i-- > 0;)
-        if (fit->lm.factor.dropped[i] && i % width >= fit->pass.intercept)
-            report->first_dropped = i % width - fit->pass.intercept;
+    for (size_t c = 0; c + 1 < fit->classes; c++)
+        pboost_units_find_dropped(&report->rank, &report->first_dropped, &fit->units,
+                                  fit->lm.factor.dropped + c * width, fit->units.cols,
+                                  fit->pass.intercept);
 }
 
 pboost_status pboost_class_fit_multiple(pboost_class_coef *coef, pboost_fit_report *report,

@@ -27,6 +27,7 @@ void pboost_units_free(standard_units *u)
     free(u->shift);
     free(u->center);
     free(u->scale);
+    free(u->constant);
     *u = (standard_units){0};
 }
 
@@ -167,7 +168,8 @@ static void set_column(standard_units *u, size_t j, double base, double mean, do
     bool far = fabs(about_zero) > SHIFT_RATIO * deviation;
     u->shift[j] = far ? base : 0.0;
     u->center[j] = far ? mean : about_zero;
-    u->scale[j] = deviation > CONSTANT * (fabs(base) + sqrt(square)) ? deviation : 1.0;
+    u->constant[j] = deviation <= CONSTANT * (fabs(base) + sqrt(square));
+    u->scale[j] = u->constant[j] ? 1.0 : deviation;
 }
 
 pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const double *base,
@@ -181,6 +183,7 @@ pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const dou
     NEED(out->shift = pboost_alloc(cols, sizeof(double)), err);
     NEED(out->center = pboost_alloc(cols, sizeof(double)), err);
     NEED(out->scale = pboost_alloc(cols, sizeof(double)), err);
+    NEED(out->constant = calloc(cols > 0 ? cols : 1, 1), err);
     for (size_t j = 0; j < cols; j++) {
         set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, intercept);
         if (!isfinite(square[j]) || !isfinite(out->scale[j]))
@@ -325,15 +328,31 @@ void pboost_units_penalty(double *penalty, const standard_units *u, pboost_l2 l2
         penalty[j] = l2.mode == PBOOST_L2_FIXED ? l2.value / (u->scale[j] * u->scale[j]) : own;
 }
 
+void pboost_units_find_dropped(size_t *rank, size_t *first, const standard_units *u,
+                               const unsigned char *dropped, size_t straight, bool intercept)
+{
+    for (size_t j = 0; j < u->cols; j++) {
+        bool constant = j < straight && u->constant[j], out = dropped[j + intercept];
+        if ((constant || out) && j < *first)
+            *first = j;
+        *rank -= constant && !out;
+    }
+}
+
 /* With z = (x - m) / s: theta = theta_z / s and intercept = intercept_z - sum of theta m. */
 void pboost_units_covariance(double *covariance, const standard_units *u, const double *standard,
                              bool intercept)
 {
     size_t d = u->cols, p = d + intercept, n = d + 1;
     double *last = covariance + d * n;
+    memset(covariance, 0, n * n * sizeof *covariance);
     for (size_t i = 0; i < d; i++) {
+        if (u->constant[i])
+            continue;
         double cross = intercept ? standard[(i + 1) * p] / u->scale[i] : 0.0;
         for (size_t j = 0; j < d; j++) {
+            if (u->constant[j])
+                continue;
             double c = standard[(i + intercept) * p + j + intercept] / (u->scale[i] * u->scale[j]);
             covariance[i * n + j] = c;
             if (intercept)
@@ -343,5 +362,7 @@ void pboost_units_covariance(double *covariance, const standard_units *u, const 
     }
     last[d] = intercept ? standard[0] : 0.0;
     for (size_t i = 0; intercept && i < d; i++) /* var(b - m't) = var(b) - m'(2 cov(b,t) - Ct m) */
-        last[d] -= (u->shift[i] + u->center[i]) * (standard[(i + 1) * p] / u->scale[i] + last[i]);
+        if (!u->constant[i])
+            last[d] -=
+                (u->shift[i] + u->center[i]) * (standard[(i + 1) * p] / u->scale[i] + last[i]);
 }

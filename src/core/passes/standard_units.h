@@ -8,6 +8,7 @@ typedef struct {
     size_t cols;
     bag_units units;
     double *shift, *center, *scale;
+    unsigned char *constant; /* 1: the intercept has all that the column can say */
 } standard_units;
 
 /* From the sums over n rows of x - base and of its square, by column.  Without an intercept to
@@ -31,6 +32,12 @@ void pboost_units_leave(pboost_coef *coef, const standard_units *u, const double
  * otherwise `own`. */
 void pboost_units_penalty(double *penalty, const standard_units *u, pboost_l2 l2, double own);
 
+/* Finds the first column that says nothing, if it is before *first: one that the factor dropped (by
+ * parameter), or one of the first `straight` columns that is constant.  A ridge keeps such a column
+ * in the factor; then it is taken off the rank. */
+void pboost_units_find_dropped(size_t *rank, size_t *first, const standard_units *u,
+                               const unsigned char *dropped, size_t straight, bool intercept);
+
 /* The rows of bags side by side in the order of the bags: passes over them read memory in order,
  * which is faster than rows from all over a table. */
 typedef struct {
@@ -48,7 +55,9 @@ pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, cons
                                  bool intercept, bool convert, int threads, pboost_error *err);
 void pboost_gathered_free(gathered_rows *gathered);
 
-/* covariance ((cols+1) squared, intercept last, in the units of x) from that of the parameters. */
+/* covariance ((cols+1) squared, intercept last, in the units of x) from that of the parameters.  A
+ * constant column has none: its weight is 0 and adds nothing to what is unknown of the intercept.
+ */
 void pboost_units_covariance(double *covariance, const standard_units *u, const double *standard,
                              bool intercept);
 

@@ -41,7 +41,7 @@ void pboost_aggregate_report(pboost_fit_report *report, const aggregate_fit *fit
     /* Without a ridge a separable fit diverges: the point where it stopped is not a solution. */
     report->separable = pboost_is_separable(family, fit->point.eta_mean, fit->point.eta_sd);
     report->converged = report->converged && !(report->separable && fit->unpenalised);
-    for (size_t i = fit->pass.n_parameters; i-- > fit->options->intercept;)
-        if (fit->lm.factor.dropped[i])
-            report->first_dropped = i - fit->options->intercept;
+    pboost_units_find_dropped(&report->rank, &report->first_dropped, &fit->units,
+                              fit->lm.factor.dropped, pboost_straight_columns(fit),
+                              fit->options->intercept);
 }

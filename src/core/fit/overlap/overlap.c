@@ -328,9 +328,8 @@ static void set_report(pboost_fit_report *report, const overlap_fit *fit)
     report->mean_masked = fit->mean_masked;
     report->separable = pboost_is_separable(fit->family, fit->labels.eta_mean, fit->labels.eta_sd);
     report->converged = report->converged && !(report->separable && fit->unpenalised);
-    for (size_t i = fit->pass.n_parameters; i-- > o->intercept;)
-        if (fit->factor.dropped[i])
-            report->first_dropped = i - o->intercept;
+    pboost_units_find_dropped(&report->rank, &report->first_dropped, &fit->units,
+                              fit->factor.dropped, fit->units.cols, o->intercept);
 }
 
 /* What has no form for shared rows yet. */

@@ -369,7 +369,6 @@ static void labels_far_from_zero_converge(void **state)
     }
 }
 
-/* No information to estimate a ridge from, and nothing to shrink. */
 /* A tolerance of 0 cannot be met.  A thousandth of a standard error is enough after many refreshes.
  */
 static void a_fit_that_is_near_its_solution_has_converged(void **state)
@@ -390,6 +389,7 @@ static void a_fit_that_is_near_its_solution_has_converged(void **state)
     free_table(&t);
 }
 
+/* No information to estimate a ridge from, and nothing to shrink. */
 static void a_column_that_never_varies_leaves_the_constant_model(void **state)
 {
     (void)state;
@@ -401,6 +401,25 @@ static void a_column_that_never_varies_leaves_the_constant_model(void **state)
     fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
     assert_true(f.report.converged && isfinite(f.report.l2));
     assert_true(f.coef.theta[0] == 0.0 && fabs(f.coef.intercept) < 1.0);
+    fitted_free(&f);
+    pboost_answers_clear(&a);
+    free_table(&t);
+}
+
+/* Its weight is 0 by definition, so what is unknown of the intercept does not grow by it. */
+static void a_constant_column_is_reported_and_adds_no_error(void **state)
+{
+    (void)state;
+    pboost_fit_options o = options_for(PBOOST_LINEAR, L2_AUTO);
+    test_table t = make_table(PBOOST_LINEAR, 2048, 3, 1);
+    for (size_t i = 0; i < t.n; i++)
+        t.x[3 * i + 1] = 7.0;
+    pboost_answers a = make_answers(&t, 16, 0.0, true, 1);
+    fitted f = fit_or_fail(&t.matrix, NULL, NULL, &a, &o);
+    assert_int_equal(f.report.first_dropped, 1);
+    assert_int_equal(f.report.rank, 2);
+    assert_true(f.coef.theta[1] == 0.0 && f.covariance[5] == 0.0);
+    assert_true(sqrt(f.covariance[15]) < 3.0 * sqrt(f.report.dispersion / (double)t.n));
     fitted_free(&f);
     pboost_answers_clear(&a);
     free_table(&t);
@@ -692,6 +711,7 @@ int main(void)
         cmocka_unit_test(labels_far_from_zero_converge),
         cmocka_unit_test(a_fit_that_is_near_its_solution_has_converged),
         cmocka_unit_test(a_column_that_never_varies_leaves_the_constant_model),
+        cmocka_unit_test(a_constant_column_is_reported_and_adds_no_error),
         cmocka_unit_test(labels_that_are_no_coin_leave_logistic_dispersion_at_one),
         cmocka_unit_test(cross_validation_shrinks_what_is_noise_and_not_what_is_not),
         cmocka_unit_test(a_fit_that_ran_away_says_so),
