@@ -20,7 +20,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _library
 from .classes import (
-    CLASS_MODELS,
     fit_given_classes,
     predict_class_interval,
     predict_classes,
@@ -403,7 +402,7 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
         return len(self.classes_) > 2
 
     def _encode_labels(self, y: Any, n_rows: int) -> Array | None:
-        self.classes_, labels = class_labels(y, n_rows, self.model in CLASS_MODELS)
+        self.classes_, labels = class_labels(y, n_rows, True)
         return labels
 
     def _dense_where_needed(self, X: Any) -> Any:
@@ -654,9 +653,5 @@ class PriorBoostClassifier(ClassifierMixin, PriorBoostGLM):  # type: ignore[misc
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = self.model in CLASS_MODELS
         tags.classifier_tags.poor_score = self.model in ("trees", "auto")  # on a few hundred rows
         return tags
-
-    def _more_tags(self) -> dict[str, Any]:
-        return {"binary_only": self.model not in CLASS_MODELS}

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import priorboost as pb
 
@@ -285,7 +286,7 @@ def test_labels_that_cannot_be_used(fitted):
         pb.PriorBoostRegressor(4).fit(X, table.died)
     third = table.died.where(table.index > 0, "maybe")
     with pytest.raises(ValueError, match="target is multiclass: 'maybe' in 1 rows, 'no' in"):
-        pb.PriorBoostClassifier(4, model="smooth").fit(X, third)
+        pb.PriorBoost(LogisticRegression()).fit(X[["dose"]].to_numpy(), third)
     gap = table.died.where(table.index != 2, None)
     with pytest.raises(ValueError, match="y is missing in row 2"):
         pb.PriorBoostClassifier(4).fit(X, gap)

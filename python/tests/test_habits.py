@@ -285,7 +285,7 @@ def test_bad_labels_are_refused():
     with pytest.raises(ValueError, match="one class"):
         pb.PriorBoostClassifier().fit(X, np.ones(200))
     with pytest.raises(ValueError, match="multiclass"):
-        pb.PriorBoostClassifier(model="smooth").fit(X, np.arange(200) % 3)
+        pb.PriorBoost(LogisticRegression()).fit(X, np.arange(200) % 3)
     with pytest.raises(ValueError, match="no oracle"):
         pb.PriorBoostRegressor().fit(X)
     with pytest.raises(ValueError, match="both"):
