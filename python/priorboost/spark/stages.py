@@ -38,8 +38,9 @@ Batches = Iterator[Any]
 Stage = Callable[[Batches], Batches]
 
 
-# The columns of blocks: in the order of a round, and with all rows of their bags.
+# The columns of blocks: in the order of a round, on their way to be cut, and with whole bags.
 ORDER = ("part", "first", "n", "low", "high", "id", "width", "key", "order")
+SCORES = ("target", "first", "n", "order")
 BAGS = ("part", "bag", "n", "x", "sizes")
 
 
@@ -259,12 +260,17 @@ def rows_in(batch: Any, d: int, span: tuple[int, int] | None) -> Rows:
     return rows
 
 
+def spread_names(how: Any) -> tuple[str, ...]:
+    """Return the columns that are sent to the parts of an order."""
+    return "target", "n", "id", "width", "key", "order", *(("x",) if "x" in how.names else ())
+
+
 def _spread(
     batches: Batches, d: int, how: Any, span: tuple[int, int] | None, label: Array
 ) -> Batches:
     """Score a slice and send what the order needs to its parts; features stay, if they can."""
     moved = "x" in how.names
-    names = ("target", "n", "id", "width", "key", "order", *(("x",) if moved else ()))
+    names = spread_names(how)
 
     def parts() -> Iterator[Rows]:
         for batch in batches:
@@ -325,7 +331,6 @@ def whole_bags(sizes: Array, d: int) -> tuple[Array, Array, list[bytes]]:
 
 def _scores(batches: Batches, offset: Array, first: Array, last: Array, label: Array) -> Batches:
     """Send scores to the chunks they belong to; chunks overlap."""
-    names = ("target", "first", "n", "order")
     for batch in batches:
         rows = unpack(batch)
         at = 0
@@ -341,7 +346,7 @@ def _scores(batches: Batches, offset: Array, first: Array, last: Array, label: A
                 some = np.ascontiguousarray(here[a - begin : b - begin])
                 blocks.append({"target": int(label[c]), "first": a, "n": b - a, "order": some})
         if blocks:
-            yield batch_of(names, blocks)
+            yield batch_of(SCORES, blocks)
 
 
 def _in_order(arrived: list[Any]) -> tuple[int, Array]:
