@@ -28,7 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from .blocks import Array, numbers, schema
-from .stages import Batches, Stage, marked
+from .stages import Batches, Stage, marked, numbered
 
 Groups = list[tuple[int, int]]  # the first and the last of each range, see `packing.GROUP_BITS`
 
@@ -125,18 +125,13 @@ def _write(batches: Batches, stage: Stage, folder: str) -> Batches:
 
 def _in_groups(batch: Any, groups: Groups) -> Array:
     first, last = numbers(batch, "group"), numbers(batch, "last_group")
-    return np.any([(last >= low) & (first <= high) for low, high in groups], axis=0)
+    wanted: Array = np.any([(last >= low) & (first <= high) for low, high in groups], axis=0)
+    return wanted
 
 
 def _sent_to(batch: Any, target: int) -> Array:
-    return numbers(batch, "target") == target
-
-
-def _numbered(batches: Batches, number: Array) -> Batches:
-    for batch in batches:
-        bag = pa.array(numbers(batch, "bag") + number[numbers(batch, "part")])
-        columns = [bag if name == "bag" else batch.column(name) for name in batch.schema.names]
-        yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+    wanted: Array = numbers(batch, "target") == target
+    return wanted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,9 +163,8 @@ class _Part:
 
 def _run(batches: Batches, stage: Stage, parts: list[_Part]) -> Batches:
     """Run a stage on the blocks of this task."""
-    for batch in batches:
-        for part in batch.column(0).to_pylist():
-            yield from stage(iter(parts[part]))
+    mine = (parts[i] for batch in batches for i in batch.column(0).to_pylist())
+    yield from stage(itertools.chain.from_iterable(mine))
 
 
 _written = marked(_write)
@@ -246,7 +240,7 @@ class MappedFiles:
 
     def numbered(self, blocks: Any, number: Array) -> Any:
         """Add a number to the first bag of each block, by its part; for many passes."""
-        then = functools.partial(_numbered, number=number)
+        then = functools.partial(numbered, number=number)
         parts = [dataclasses.replace(part, then=then) for part in blocks.parts]
         return MappedBlocks(self.spark, parts)
 
@@ -258,4 +252,4 @@ class MappedFiles:
     def drop(self, blocks: Any) -> None:
         """Forget blocks that are needed no more."""
         for folder in {part.folder for part in blocks.parts}:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)

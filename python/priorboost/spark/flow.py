@@ -102,6 +102,10 @@ class Round:
     shared: Any = None  # broadcast: order and key of each bag's first row, answers; aggregate: cuts
     fitted: Any = None  # blocks: rows with their answers, or whole bags
 
+    def first_bags(self) -> Array:
+        """Return the first bag of each part, where parts have whole bags."""
+        return np.searchsorted(self.cuts, self.offset[:-1])
+
 
 class Run(Cluster):
     """One training."""
@@ -135,16 +139,15 @@ class Run(Cluster):
             self.files.write(self.table.rows, stage, packing.PACKED, "rows")
         with self.stage("count"):
             keys = self.files.read("rows", "key", "width")
-            counted = keys.mapInArrow(packing.count(), "bucket int, rows bigint, longest int")
-            found = counted.groupBy("bucket").agg(F.sum("rows"), F.max("longest")).collect()
+            found = keys.mapInArrow(packing.count(), "counts binary, longest int").collect()
         rows = np.zeros(1 << packing.KEY_BITS, np.int64)
-        for bucket, n, _ in found:
-            rows[bucket] = n
+        for counts, _ in found:
+            rows += np.frombuffer(counts, np.uint32)
         self.bucket_end = np.cumsum(rows)
         self.n_rows = int(rows.sum())
         if self.n_rows == 0:
             raise ValueError("the table has no rows")
-        self.longest_id = max(longest for _, _, longest in found)
+        self.longest_id = max(longest for _, longest in found)
         self.oracle = self.make_oracle(self)
         self.rules = self.oracle.library_rules()
         self.learner = self.s.learner(self)
@@ -432,12 +435,11 @@ class Run(Cluster):
             raise RuntimeError(f"{len(answers)} of {n} questions were answered")
         return np.concatenate([answers[q] for q in range(n)])
 
-    def whole_bags(self, r: Round, first_bag: int) -> Any:
+    def _whole_bags(self, r: Round, first_bag: int) -> Any:
         """Return bags with all their rows, numbered from first_bag on; writes them if need be."""
         if "sizes" in r.how.names:
-            # A part has whole bags; they are numbered within it.
-            number = np.searchsorted(r.cuts, r.offset[:-1]) + first_bag
-            return self.files.numbered(self.files.read(r.path, *stages.BAGS), number)
+            blocks = self.files.read(r.path, *stages.BAGS)
+            return self.files.numbered(blocks, r.first_bags() + first_bag)
         d, path = self.table.d, f"bags-{self.t}"
         label = labels(min(len(r.answers), self.n_parts(int(r.cuts[-1]), True)))
         with self.stage("gather"):
@@ -446,12 +448,13 @@ class Run(Cluster):
             self.files.write(sent, passes.join(d, r.shared, label), stages.BAGS, path)
         return self.files.numbered(self.files.read(path, *stages.BAGS), np.array([first_bag]))
 
-    def answered(self, r: Round) -> Any:
+    def _answered(self, r: Round) -> Any:
         """Return the rows of a round with the answers to their bags."""
         d, rows = self.table.d, r.rows
         stage = passes.answer(d, r.how, r.span, r.shared)
         if "sizes" in r.how.names:
-            rows, stage = self.whole_bags(r, 0), passes.answer_bags(d, r.shared)
+            rows = self.files.read(r.path, *stages.BAGS)
+            stage = passes.answer_bags(d, r.first_bags(), r.shared)
         return self.files.keep(rows, stage, passes.ANSWERED, f"answered-{self.t}")
 
     # ---- The loop ----
@@ -465,11 +468,11 @@ class Run(Cluster):
         if self.s.algorithm != "pbprefix" and not aggregate:
             self._drop(rounds)
         if aggregate:
-            r.fitted = self.whole_bags(r, sum(len(old.answers) for old in rounds))
+            r.fitted = self._whole_bags(r, sum(len(old.answers) for old in rounds))
             r.shared.destroy()  # the bags are on disk
             r.shared = None
         else:
-            r.fitted = self.answered(r)
+            r.fitted = self._answered(r)
         rounds.append(r)
         start = self.learner.zeros() if weights is None else weights
         with self.stage("fit"):
@@ -528,7 +531,8 @@ class Run(Cluster):
     def labels_by_position(self, frame: DataFrame) -> Array:
         """Bring labels (id, label) to the driver in the order of the shuffle."""
         with self.stage("labels"):
-            found = frame.mapInArrow(packing.labels(self.s.seed), schema("key", "answer")).collect()
+            self.files.write(frame, packing.labels(self.s.seed), packing.LABELS, "labels")
+            found = self.files.read("labels", *packing.LABELS).collect()
         keys = np.concatenate([np.frombuffer(key, np.uint64) for key, _ in found])
         values = np.concatenate([np.frombuffer(value, np.float64) for _, value in found])
         return values[pieces.order_keys(keys)]

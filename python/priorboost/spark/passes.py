@@ -27,6 +27,7 @@ from .stages import (
     in_blocks,
     marked,
     not_after,
+    numbered,
     rows_in,
     sent,
     whole_bags,
@@ -62,9 +63,9 @@ def _answer(
 ANSWERED = ("first", "n", "x", "answer")
 
 
-def _answer_bags(batches: Batches, d: int, shared: Any) -> Batches:
-    """Give each row of whole bags the answer to its bag."""
-    for batch in batches:
+def _answer_bags(batches: Batches, d: int, number: Array, shared: Any) -> Batches:
+    """Give each row of whole bags the answer to its bag; `number` says where parts begin."""
+    for batch in numbered(batches, number):
         if batch.num_rows == 0:
             continue
         rows, sizes = unpack(batch, d), whole(batch.column("sizes"), np.uint32)

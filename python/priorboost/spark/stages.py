@@ -326,6 +326,14 @@ def whole_bags(sizes: Array, d: int) -> tuple[Array, Array, list[bytes]]:
     return border[1:], bag[:-1], within
 
 
+def numbered(batches: Batches, number: Array) -> Batches:
+    """Add a number to the first bag of each block, by its part."""
+    for batch in batches:
+        bag = pa.array(numbers(batch, "bag") + number[numbers(batch, "part")])
+        columns = [bag if name == "bag" else batch.column(name) for name in batch.schema.names]
+        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
 # ---- Cuts ----------------------------------------------------------------------------------------
 
 
