@@ -87,14 +87,14 @@ class SparkFiles:
 
 
 @contextlib.contextmanager
-def _shared(folder: str) -> Iterator[None]:
-    """Say what is wrong if a file or its folder is not there."""
+def _shared(path: str) -> Iterator[None]:
+    """Say what is wrong if a file or folder of this run is not there."""
     try:
         yield
-    except FileNotFoundError as error:
+    except FileNotFoundError:
         raise ValueError(
-            f"{error.filename or folder} was written by this run, but is not there: workDir must "
-            "be a directory that driver and executors share"
+            f"{path} is not there, but this run has written it: workDir must be a directory that "
+            "driver and executors share"
         ) from None
 
 
@@ -150,9 +150,9 @@ class _Part:
 
     def _read(self) -> Iterator[Any]:
         for file, found in itertools.groupby(self.batches.tolist(), operator.itemgetter(0)):
-            with _shared(self.folder):
-                source = pa.memory_map(_name(self.folder, file))
-            reader = pa.ipc.open_file(source)
+            path = _name(self.folder, file)
+            with _shared(path):
+                reader = pa.ipc.open_file(pa.memory_map(path))
             for _, i in found:
                 batch = reader.get_batch(i)
                 keep = np.ones(batch.num_rows, bool) if self.wanted is None else self.wanted(batch)
