@@ -370,13 +370,13 @@ class Run(Cluster):
         return np.concatenate(cuts)
 
     def _cut_pieces(self, r: Round, first: Array, last: Array, how: list[int]) -> list[Array]:
-        """Cut pieces of the sorted scores, each in a task of its own."""
-        label = labels(len(first))
+        """Cut pieces of the sorted scores."""
+        label = labels(min(len(first), self.n_parts(int(r.offset[-1]))))
         scale = lib.cut_scale(self.low, self.high)
         scores = self.files.read(r.path, "part", "first", "n", "order")
         stage = stages.scores(r.offset, first, last, label)
         sent = self.files.exchange(scores, stage, stages.SCORES, label)
-        cut = stages.cut(first, last, self.bag_size, scale, np.array(how), label)
+        cut = stages.cut(first, last, self.bag_size, scale, np.array(how))
         found = sent.mapInArrow(cut, schema("part", "cuts")).collect()
         cuts = {part: np.frombuffer(cell, np.int64) for part, cell in found}
         return [cuts[c] for c in range(len(first))]
