@@ -750,6 +750,17 @@ MUTANTS = {
             ("rows of other slices", "rows if keep.all() else", "rows if True else"),
         ],
     },
+    "spark/test_spark_files.py -k 'repeated or wanted or cannot_find'": {
+        "spark/files.py": [
+            (
+                "a file before it is whole",
+                'temporary = f"{folder}/{uuid.uuid4().hex}"',
+                "temporary = _name(folder, task.partitionId())",
+            ),
+            ("a file that is not there", "except FileNotFoundError:", "except ZeroDivisionError:"),
+            ("blocks of other tasks", "if self.wanted is None else", "if True else"),
+        ],
+    },
     "test_weights.py -k threshold": {
         "sklearn.py": [
             (

@@ -471,11 +471,11 @@ class Run(Cluster):
             r.fitted = self._whole_bags(r, sum(len(old.answers) for old in rounds))
             r.shared.destroy()  # the bags are on disk
             r.shared = None
-        else:
-            r.fitted = self._answered(r)
         rounds.append(r)
         start = self.learner.zeros() if weights is None else weights
         with self.stage("fit"):
+            if not aggregate:
+                r.fitted = self._answered(r)
             weights, report, self.covariance = self.learner.fit(rounds, start)
         record = {
             "round": self.t + 1,
