@@ -746,7 +746,7 @@ MUTANTS = {
         ],
         "spark/stages.py": [
             ("equal scores are of one bag", "high[tied] = low", "pass"),
-            ("features are sent", 'moved = "x" in how.names', "moved = True"),
+            ("features are sent", '(("x",) if "x" in how.names else ())', '("x",)'),
             ("rows of other slices", "rows if keep.all() else", "rows if True else"),
         ],
     },

@@ -269,8 +269,8 @@ def _spread(
     batches: Batches, d: int, how: Any, span: tuple[int, int] | None, label: Array
 ) -> Batches:
     """Score a slice and send what the order needs to its parts; features stay, if they can."""
-    moved = "x" in how.names
     names = spread_names(how)
+    moved = "x" in names
 
     def parts() -> Iterator[Rows]:
         for batch in batches:
