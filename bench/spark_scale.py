@@ -2,13 +2,14 @@
 
     python bench/spark_scale.py [--rows 1e6 3e6 1e7 3e7] [--executors 1 2] [--features 16]
                                 [--rounds 4] [--min-bag 16] [--bags prior] [--estimator event]
-                                [--memory 4096] [--work DIR]
+                                [--memory 4096] [--work DIR] [--through-spark]
     python bench/spark_scale.py --report RESULTS [--chart CHART.svg]
 
 Every combination runs on a Spark of its own, with executor processes of one core each
 (local-cluster).  Tables are made once and kept in DIR.  Prints one JSON object a line: seconds of
 the fit (reading the table included), CPU seconds of Java and of Python, and by stage seconds, CPU
-seconds of all processes, bytes shuffled, read and written.  --report makes the tables and the
+seconds of all processes, and the bytes that Spark shuffled, read and wrote; mapped files are not
+among them.  --through-spark keeps blocks as for hdfs: and s3a:.  --report makes the tables and the
 chart of docs/scale.md from such lines.
 """
 
@@ -132,8 +133,10 @@ def cpu_seconds() -> dict[str, float]:
 
 def run(o: argparse.Namespace) -> dict:
     """Fit once on a Spark of its own."""
-    from priorboost.spark import PriorBoostClassifier
+    from priorboost.spark import PriorBoostClassifier, cluster
 
+    if o.through_spark:
+        cluster.MappedFiles = cluster.SparkFiles
     rows, executors = int(o.rows[0]), o.executors[0]
     table = f"{o.work}/table-{rows}-{o.features}"
     with tempfile.TemporaryDirectory(dir=o.work) as log:
@@ -173,6 +176,7 @@ def run(o: argparse.Namespace) -> dict:
         "min_bag": o.min_bag,
         "bags": o.bags,
         "estimator": o.estimator,
+        "through_spark": o.through_spark,
         "seconds": round(total, 2),
         "cpu_seconds": used,
         "stages": {
@@ -245,6 +249,7 @@ def main() -> None:
     parser.add_argument("--estimator", default="event")
     parser.add_argument("--memory", type=int, default=4096, help="MiB of each executor")
     parser.add_argument("--work", default=os.path.join(tempfile.gettempdir(), "spark-scale"))
+    parser.add_argument("--through-spark", action="store_true")
     parser.add_argument("--report", metavar="RESULTS", help="lines that this program has printed")
     parser.add_argument("--chart", metavar="SVG")
     o = parser.parse_args()
@@ -261,6 +266,7 @@ def main() -> None:
         for executors in o.executors:
             command = [sys.executable, __file__, "--rows", rows, "--executors", executors, *same]
             command += ["--memory", o.memory, "--work", o.work]
+            command += ["--through-spark"] * o.through_spark
             subprocess.run([str(word) for word in command], check=True)
 
 

@@ -746,8 +746,19 @@ MUTANTS = {
         ],
         "spark/stages.py": [
             ("equal scores are of one bag", "high[tied] = low", "pass"),
-            ("features are sent", 'moved = "x" in how.names', "moved = True"),
+            ("features are sent", '(("x",) if "x" in how.names else ())', '("x",)'),
             ("rows of other slices", "rows if keep.all() else", "rows if True else"),
+        ],
+    },
+    "spark/test_spark_files.py -k 'repeated or wanted or cannot_find'": {
+        "spark/files.py": [
+            (
+                "a file before it is whole",
+                'temporary = f"{folder}/{uuid.uuid4().hex}"',
+                "temporary = _name(folder, task.partitionId())",
+            ),
+            ("a file that is not there", "except FileNotFoundError:", "except ZeroDivisionError:"),
+            ("blocks of other tasks", "if self.wanted is None else", "if True else"),
         ],
     },
     "test_weights.py -k threshold": {

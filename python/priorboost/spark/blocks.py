@@ -125,16 +125,13 @@ class Rows:
     answer: Any = None
     x: Any = None
 
-    def take(self, index: Any) -> Rows:
-        """Return rows by number, or a slice of them."""
-        some = isinstance(index, slice)
-        ids = self.id
-        if ids is not None:
-            ids = ids[index] if some else ids.take(pa.array(index))
+    def take(self, index: Array) -> Rows:
+        """Return rows by number."""
+        ids = None if self.id is None else self.id.take(pa.array(index))
         columns = [getattr(self, name) for name in _OF_ROWS]
-        taken = [None if column is None else column[index] for column in columns]
-        n = len(range(*index.indices(self.n))) if some else len(index)
-        return Rows(n, ids, *taken)
+        # NumPy's take copies rows of a matrix three times as fast as an index in brackets.
+        taken = [None if column is None else column.take(index, axis=0) for column in columns]
+        return Rows(len(index), ids, *taken)
 
     def blocks(self, names: Iterable[str], ends: Array, **values: Any) -> pa.RecordBatch:
         """Return the rows as blocks that end at `ends`, and values of each block."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pyspark.sql import DataFrame
 
 from . import class_pieces, pieces
 from .blocks import Array, batch_of, numbers, schema, unpack
@@ -70,7 +69,7 @@ row_columns = marked(_row_columns)
 class ClassRowPasses:
     """Passes over the rows of rounds, which have the answers to their bags."""
 
-    def __init__(self, rounds: list[DataFrame], base: Array) -> None:
+    def __init__(self, rounds: list[Any], base: Array) -> None:
         self.rounds, self.base, self.d = rounds, np.array(base), len(base)
 
     def _added(self, stage: Any) -> Array:

@@ -1,4 +1,4 @@
-"""What a run does with Spark itself: named stages, files of blocks, the Python of its workers."""
+"""What a run does with Spark itself: named stages, its directory, the Python of its workers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from . import stages
-from .blocks import schema
-
-_PARQUET = {
-    "compression": "uncompressed",
-    "parquet.enable.dictionary": "false",
-    "parquet.block.size": str(1 << 20),
-    "parquet.block.size.row.check.min": "1",
-    "parquet.page.size.row.check.min": "1",
-}
+from .files import MappedFiles, SparkFiles
 
 
 class Cluster:
@@ -52,21 +44,6 @@ class Cluster:
         if self.on_stage is not None:
             self.on_stage(name, time.monotonic() - begin)
 
-    def exchange(self, frame: DataFrame, n_parts: int) -> DataFrame:
-        """Bring blocks to the partitions that belong to their targets (see `labels`)."""
-        return frame.repartition(n_parts, "target")
-
-    def write(self, frame: DataFrame, path: str) -> None:
-        """Write blocks as they are: what they hold is too random to be compressed.
-
-        Parquet's groups of rows are small, so that reading some blocks skips the others.
-        """
-        frame.write.options(**_PARQUET).parquet(path)
-
-    def read(self, path: str, *names: str) -> DataFrame:
-        """Read blocks; only the columns named are fetched."""
-        return self.spark.read.schema(schema(*names)).parquet(path)
-
     def _folder(self) -> tuple[Any, Any]:
         """Return the run's directory and its file system, as Hadoop has them."""
         assert self.context._jvm is not None
@@ -74,7 +51,10 @@ class Cluster:
         return path, path.getFileSystem(self.context._jsc.hadoopConfiguration())
 
     def make_folder(self) -> None:
-        """Make the run's directory; it is removed when the run or, at the latest, Java ends."""
+        """Make the run's directory; it is removed when the run or, at the latest, Java ends.
+
+        In a local file system tasks map files into memory; any other one is left to Spark.
+        """
         try:
             path, system = self._folder()
             said = "" if system.mkdirs(path) and system.deleteOnExit(path) else "no reason is given"
@@ -82,6 +62,9 @@ class Cluster:
             said = str(getattr(error, "java_exception", error)).splitlines()[0]
         if said:
             raise ValueError(f"workDir is {self.work_dir}, where nothing can be written: {said}")
+        self.files: SparkFiles | MappedFiles = SparkFiles(self.spark, self.dir)
+        if system.getUri().getScheme() == "file":
+            self.files = MappedFiles(self.spark, path.toUri().getPath())
 
     def clean(self) -> None:
         """Delete what the run has written."""

@@ -18,15 +18,12 @@ before, and the service answers with what it answered before.
 from __future__ import annotations
 
 import contextlib
-import functools
-import operator
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -96,14 +93,18 @@ class Round:
     """A round's order on disk, and the driver's data about it."""
 
     path: str
-    rows: DataFrame  # of the slice, with their features
+    rows: Any  # blocks of the slice, with their features
     how: Any  # how they are ordered
     span: tuple[int, int] | None  # the range of their keys; None: the rows know their positions
     offset: Array  # position of each part's first row
     cuts: Array = field(default_factory=lambda: np.empty(0, np.int64))
     answers: Array = field(default_factory=lambda: np.empty(0))
     shared: Any = None  # broadcast: order and key of each bag's first row, answers; aggregate: cuts
-    fitted: DataFrame | None = None  # rows with their answers, or whole bags
+    fitted: Any = None  # blocks: rows with their answers, or whole bags
+
+    def first_bags(self) -> Array:
+        """Return the first bag of each part, where parts have whole bags."""
+        return np.searchsorted(self.cuts, self.offset[:-1])
 
 
 class Run(Cluster):
@@ -135,20 +136,18 @@ class Run(Cluster):
         """Pack the rows into blocks and write them, and say which rows belong to each slice."""
         with self.stage("pack"):
             stage = packing.pack(self.s.seed, self.table.d)
-            packed = self.table.rows.mapInArrow(stage, schema(*packing.PACKED))
-            self.write(packed, f"{self.dir}/rows")
+            self.files.write(self.table.rows, stage, packing.PACKED, "rows")
         with self.stage("count"):
-            keys = self.read(f"{self.dir}/rows", "key", "width")
-            counted = keys.mapInArrow(packing.count(), "bucket int, rows bigint, longest int")
-            found = counted.groupBy("bucket").agg(F.sum("rows"), F.max("longest")).collect()
+            keys = self.files.read("rows", "key", "width")
+            found = keys.mapInArrow(packing.count(), "counts binary, longest int").collect()
         rows = np.zeros(1 << packing.KEY_BITS, np.int64)
-        for bucket, n, _ in found:
-            rows[bucket] = n
+        for counts, _ in found:
+            rows += np.frombuffer(counts, np.uint32)
         self.bucket_end = np.cumsum(rows)
         self.n_rows = int(rows.sum())
         if self.n_rows == 0:
             raise ValueError("the table has no rows")
-        self.longest_id = max(longest for _, _, longest in found)
+        self.longest_id = max(longest for _, longest in found)
         self.oracle = self.make_oracle(self)
         self.rules = self.oracle.library_rules()
         self.learner = self.s.learner(self)
@@ -192,13 +191,10 @@ class Run(Cluster):
         ends = np.minimum(self.slices[:-1] + limit, self.slices[1:])
         part_of, first_of = self._key_parts(0, self.n_rows, False)
         label = labels(len(first_of) - 1)
-        sent = self.read(f"{self.dir}/rows", "key").mapInArrow(
-            packing.send_keys(part_of, label), schema(*packing.KEYS)
-        )
+        stage = packing.send_keys(part_of, label)
+        sent = self.files.exchange(self.files.read("rows", "key"), stage, packing.KEYS, label)
         wanted = np.unique(np.concatenate([self.slices[:-1], ends - 1]))
-        found = self.exchange(sent, len(label)).mapInArrow(
-            packing.rank(label, first_of, wanted), "place bigint, key bigint"
-        )
+        found = sent.mapInArrow(packing.rank(label, first_of, wanted), "place bigint, key bigint")
         keys = [(place, key % (1 << 64)) for place, key in found.collect()]
         self._refuse_repeated([key for place, key in keys if place < 0])
         at = dict(keys)
@@ -212,7 +208,7 @@ class Run(Cluster):
         """Raise an error if an id names two rows; two ids may have the same key by chance."""
         if not keys:
             return
-        frame = self.read(f"{self.dir}/rows", "n", "id", "width", "key")
+        frame = self.files.read("rows", "n", "id", "width", "key")
         found = frame.mapInArrow(
             packing.named(np.array(keys, np.uint64)), "key bigint, id string"
         ).collect()
@@ -220,15 +216,11 @@ class Run(Cluster):
             if n > 1:
                 raise ValueError(f"the id '{one}' names two rows; ids must be unique")
 
-    def packed(self, spans: list[tuple[int, int]], *names: str) -> DataFrame:
+    def packed(self, spans: list[tuple[int, int]], *names: str) -> Any:
         """Read the blocks that may hold keys of these ranges."""
         shift = 64 - packing.GROUP_BITS
-        here = [
-            (F.col("last_group") >= low >> shift) & (F.col("group") <= high >> shift)
-            for low, high in spans
-        ]
-        frame = self.read(f"{self.dir}/rows", "group", "last_group", *names)
-        return frame.where(functools.reduce(operator.or_, here)).select(*names)
+        groups = [(low >> shift, high >> shift) for low, high in spans]
+        return self.files.read("rows", *names, groups=groups)
 
     def _take_samples(self) -> None:
         """Fetch the first rows of each slice: slices are in random order."""
@@ -298,25 +290,21 @@ class Run(Cluster):
         """Score the slice and write it in the order of its bags; says which kind these are."""
         how, n_parts, kind = self._how(weights)
         label, d = labels(n_parts), self.table.d
-        path = f"{self.dir}/order-{self.t}"
+        path = f"order-{self.t}"
         rows, span = self._rows(kind)
         with self.stage("order"):
-            names = ["target", "n", "id", "width", "key", "order"]
-            names += ["x"] if "x" in how.names else []
-            spread = rows.mapInArrow(stages.spread(d, how, span, label), schema(*names))
-            arranged = self.exchange(spread, n_parts).mapInArrow(
-                stages.arrange(d, how, label), schema(*how.names)
-            )
-            self.write(arranged, path)
+            names = stages.spread_names(how)
+            sent = self.files.exchange(rows, stages.spread(d, how, span, label), names, label)
+            self.files.write(sent, stages.arrange(d, how, label), how.names, path)
         with self.stage("count parts"):
-            found = np.array(self.read(path, "part", "n", "low", "high").collect(), float)
+            found = np.array(self.files.read(path, "part", "n", "low", "high").collect(), float)
         rows_of = np.bincount(found[:, 0].astype(int), found[:, 1], n_parts).astype(np.int64)
         if rows_of.sum() != self.slices[self.t + 1] - self.slices[self.t]:
             raise RuntimeError(f"round {self.t + 1} has lost rows: {rows_of.sum()} are left")
         self.low, self.high = float(found[:, 2].min()), float(found[:, 3].max())
         return Round(path, rows, how, span, np.concatenate([[0], np.cumsum(rows_of)])), kind
 
-    def _rows(self, kind: str) -> tuple[DataFrame, tuple[int, int] | None]:
+    def _rows(self, kind: str) -> tuple[Any, tuple[int, int] | None]:
         """Return the rows of the slice: where they are, or by position if a random order asks."""
         span = self.spans[self.t]
         names = ["n", *self.ids, "key", "prior", "x"]
@@ -325,17 +313,13 @@ class Run(Cluster):
         first, end = (int(place) for place in self.slices[self.t : self.t + 2])
         part_of, first_of = self._key_parts(first, end, True)
         label, d = labels(len(first_of) - 1), self.table.d
-        path = f"{self.dir}/placed-{self.t}"
+        path = f"placed-{self.t}"
         with self.stage("place"):
             names.remove("prior")
-            sent = self.packed([span], *names).mapInArrow(
-                packing.send(d, span, part_of, label), schema(*packing.SENT)
-            )
-            placed = self.exchange(sent, len(label)).mapInArrow(
-                packing.place(d, label, first_of), schema(*packing.PLACED)
-            )
-            self.write(placed, path)
-        return self.read(path, *packing.PLACED), None
+            stage = packing.send(d, span, part_of, label)
+            sent = self.files.exchange(self.packed([span], *names), stage, packing.SENT, label)
+            self.files.write(sent, packing.place(d, label, first_of), packing.PLACED, path)
+        return self.files.read(path, *packing.PLACED), None
 
     def cut(self, r: Round, kind: str) -> None:
         """Find where each bag ends."""
@@ -347,7 +331,7 @@ class Run(Cluster):
             r.cuts = bag * size + np.minimum(bag, longer)
         elif kind in ("features", "hybrid"):
             with self.stage("cut"):
-                found = sorted(self.read(r.path, "part", "bag", "sizes").collect())
+                found = sorted(self.files.read(r.path, "part", "bag", "sizes").collect())
             sizes = [np.frombuffer(cell, np.uint32).astype(np.int64) for _, _, cell in found]
             r.cuts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
         elif k == 1:
@@ -386,20 +370,14 @@ class Run(Cluster):
         return np.concatenate(cuts)
 
     def _cut_pieces(self, r: Round, first: Array, last: Array, how: list[int]) -> list[Array]:
-        """Cut pieces of the sorted scores, each in a task of its own."""
-        label = labels(len(first))
+        """Cut pieces of the sorted scores."""
+        label = labels(min(len(first), self.n_parts(int(r.offset[-1]))))
         scale = lib.cut_scale(self.low, self.high)
-        sent = self.read(r.path, "part", "first", "n", "order").mapInArrow(
-            stages.scores(r.offset, first, last, label), schema("target", "first", "n", "order")
-        )
-        found = (
-            self.exchange(sent, len(first))
-            .mapInArrow(
-                stages.cut(first, last, self.bag_size, scale, np.array(how), label),
-                schema("part", "cuts"),
-            )
-            .collect()
-        )
+        scores = self.files.read(r.path, "part", "first", "n", "order")
+        stage = stages.scores(r.offset, first, last, label)
+        sent = self.files.exchange(scores, stage, stages.SCORES, label)
+        cut = stages.cut(first, last, self.bag_size, scale, np.array(how))
+        found = sent.mapInArrow(cut, schema("part", "cuts")).collect()
         cuts = {part: np.frombuffer(cell, np.int64) for part, cell in found}
         return [cuts[c] for c in range(len(first))]
 
@@ -407,21 +385,19 @@ class Run(Cluster):
         """Write the questions, then ask them; returns the within-bag sum of squares of scores."""
         border = bag_borders(r.cuts, self.oracle.most_rows(self.longest_id))
         n_parts = min(len(border) - 1, max(self.context.defaultParallelism, len(r.offset) - 1))
-        label, path = labels(n_parts), f"{self.dir}/questions-{self.t}"
+        label, path = labels(n_parts), f"questions-{self.t}"
         order = r.how.dtype
         cuts = self.context.broadcast(r.cuts)
         with self.stage("questions"):
-            composed = self.read(
-                r.path, "part", "first", "n", *self.ids, "key", "order"
-            ).mapInArrow(stages.compose(r.offset, border, label, order, _ROWS), schema(*_ROWS))
-            finished = self.exchange(composed, n_parts).mapInArrow(
-                stages.finish(border, cuts, order, scored, _QUESTION), schema(*_QUESTION)
-            )
-            self.write(finished, path)
+            rows = self.files.read(r.path, "part", "first", "n", *self.ids, "key", "order")
+            compose = stages.compose(r.offset, border, label, order, _ROWS)
+            finish = stages.finish(border, cuts, order, scored, _QUESTION)
+            sent = self.files.exchange(rows, compose, _ROWS, label)
+            self.files.write(sent, finish, _QUESTION, path)
         with self.stage("ask"):
             r.answers = self._answers(path, len(border) - 1)
-            names = ["question", "within", "edge_order", "edge_key"]
-            _, within, orders, keys = zip(*sorted(self.read(path, *names).collect()), strict=True)
+            edges = self.files.read(path, "question", "within", "edge_order", "edge_key")
+            _, within, orders, keys = zip(*sorted(edges.collect()), strict=True)
         cuts.destroy()
         edge_order = np.concatenate([np.frombuffer(cell, order) for cell in orders])
         edge_key = np.concatenate([np.frombuffer(cell, np.uint64) for cell in keys])
@@ -432,14 +408,14 @@ class Run(Cluster):
 
     def _answers(self, path: str, n: int) -> Array:
         if isinstance(self.oracle, LabelsOnDriver):
-            found = sorted(self.read(path, "question", "key", "sizes").collect())
+            found = sorted(self.files.read(path, "question", "key", "sizes").collect())
             key = np.concatenate([np.frombuffer(cell, np.uint64) for _, cell, _ in found])
             sizes = np.concatenate([np.frombuffer(cell, np.uint32) for _, _, cell in found])
             # All rows of the slice are here: the rank of a key is its place in the slice.
             rows = np.empty(len(key), np.int64)
             rows[pieces.order_keys(key)] = np.arange(len(key))
             return self.oracle.ask(self.t, rows + self.slices[self.t], sizes)
-        asked = self.read(path, "question", "n", "id", "width", "sizes")
+        asked = self.files.read(path, "question", "n", "id", "width", "sizes")
         answers: dict[int, Array] = {}
         head = None
         if self.s.ask_from == "executors":
@@ -459,32 +435,27 @@ class Run(Cluster):
             raise RuntimeError(f"{len(answers)} of {n} questions were answered")
         return np.concatenate([answers[q] for q in range(n)])
 
-    def whole_bags(self, r: Round, first_bag: int) -> DataFrame:
+    def _whole_bags(self, r: Round, first_bag: int) -> Any:
         """Return bags with all their rows, numbered from first_bag on; writes them if need be."""
         if "sizes" in r.how.names:
-            # A part has whole bags; they are numbered within it.
-            bag = np.searchsorted(r.cuts, r.offset[:-1]) + first_bag
-            bags = self.read(r.path, *stages.BAGS)
-            number = F.array(*[F.lit(int(b)) for b in bag])[F.col("part")]
-            return bags.withColumn("bag", F.col("bag") + number)
-        d, path = self.table.d, f"{self.dir}/bags-{self.t}"
+            blocks = self.files.read(r.path, *stages.BAGS)
+            return self.files.numbered(blocks, r.first_bags() + first_bag)
+        d, path = self.table.d, f"bags-{self.t}"
         label = labels(min(len(r.answers), self.n_parts(int(r.cuts[-1]), True)))
         with self.stage("gather"):
-            sent = r.rows.mapInArrow(
-                passes.gather(d, r.how, r.span, r.shared, label), schema(*passes.TO_BAGS)
-            )
-            joined = self.exchange(sent, len(label)).mapInArrow(
-                passes.join(d, r.shared, label), schema(*stages.BAGS)
-            )
-            self.write(joined, path)
-        return self.read(path, *stages.BAGS).withColumn("bag", F.col("bag") + first_bag)
+            stage = passes.gather(d, r.how, r.span, r.shared, label)
+            sent = self.files.exchange(r.rows, stage, passes.TO_BAGS, label)
+            self.files.write(sent, passes.join(d, r.shared, label), stages.BAGS, path)
+        return self.files.numbered(self.files.read(path, *stages.BAGS), np.array([first_bag]))
 
-    def answered(self, r: Round) -> DataFrame:
+    def _answered(self, r: Round) -> Any:
         """Return the rows of a round with the answers to their bags."""
-        d, names = self.table.d, schema(*passes.ANSWERED)
+        d, rows = self.table.d, r.rows
+        stage = passes.answer(d, r.how, r.span, r.shared)
         if "sizes" in r.how.names:
-            return self.whole_bags(r, 0).mapInArrow(passes.answer_bags(d, r.shared), names)
-        return r.rows.mapInArrow(passes.answer(d, r.how, r.span, r.shared), names)
+            rows = self.files.read(r.path, *stages.BAGS)
+            stage = passes.answer_bags(d, r.first_bags(), r.shared)
+        return self.files.keep(rows, stage, passes.ANSWERED, f"answered-{self.t}")
 
     # ---- The loop ----
 
@@ -497,15 +468,14 @@ class Run(Cluster):
         if self.s.algorithm != "pbprefix" and not aggregate:
             self._drop(rounds)
         if aggregate:
-            fitted = self.whole_bags(r, sum(len(old.answers) for old in rounds))
+            r.fitted = self._whole_bags(r, sum(len(old.answers) for old in rounds))
             r.shared.destroy()  # the bags are on disk
             r.shared = None
-        else:
-            fitted = self.answered(r)
-        r.fitted = fitted.persist(StorageLevel.MEMORY_AND_DISK)
         rounds.append(r)
         start = self.learner.zeros() if weights is None else weights
         with self.stage("fit"):
+            if not aggregate:
+                r.fitted = self._answered(r)
             weights, report, self.covariance = self.learner.fit(rounds, start)
         record = {
             "round": self.t + 1,
@@ -518,7 +488,7 @@ class Run(Cluster):
     def _drop(self, rounds: list[Round]) -> None:
         for r in rounds:
             if r.fitted is not None:
-                r.fitted.unpersist()
+                self.files.drop(r.fitted)
             if r.shared is not None:
                 r.shared.destroy()
         rounds.clear()
@@ -561,7 +531,8 @@ class Run(Cluster):
     def labels_by_position(self, frame: DataFrame) -> Array:
         """Bring labels (id, label) to the driver in the order of the shuffle."""
         with self.stage("labels"):
-            found = frame.mapInArrow(packing.labels(self.s.seed), schema("key", "answer")).collect()
+            self.files.write(frame, packing.labels(self.s.seed), packing.LABELS, "labels")
+            found = self.files.read("labels", *packing.LABELS).collect()
         keys = np.concatenate([np.frombuffer(key, np.uint64) for key, _ in found])
         values = np.concatenate([np.frombuffer(value, np.float64) for _, value in found])
         return values[pieces.order_keys(keys)]

@@ -22,6 +22,7 @@ LEAST_ROWS = 1 << 9  # of a block, where there are that many
 
 # The columns of blocks: of the packed table, and on their way.
 PACKED = ("group", "last_group", "n", "id", "width", "key", "prior", "x")
+LABELS = ("key", "answer")
 KEYS = ("target", "n", "key")
 SAMPLE = ("slice", "n", "key", "prior", "x")
 SENT = ("target", "n", "id", "width", "key", "x")
@@ -114,20 +115,12 @@ def _count(batches: Batches) -> Batches:
     for batch in batches:
         counts += np.bincount(_bucket(whole(batch.column("key"), np.uint64)), minlength=len(counts))
         longest = max(longest, int(np.max(whole(batch.column("width"), np.uint8), initial=0)))
-    used = np.flatnonzero(counts)
-    yield pa.RecordBatch.from_arrays(
-        [
-            pa.array(used.astype(np.int32)),
-            pa.array(counts[used]),
-            pa.array(np.full(len(used), longest, np.int32)),
-        ],
-        names=["bucket", "rows", "longest"],
-    )
+    cells = [pa.array([counts.astype(np.uint32).tobytes()]), pa.array([longest], pa.int32())]
+    yield pa.RecordBatch.from_arrays(cells, names=["counts", "longest"])
 
 
 def _labels(batches: Batches, seed: int) -> Batches:
     """Give keys and labels, for the driver that plays both parties."""
-    names = ("key", "answer")
     for batch in batches:
         if batch.num_rows == 0:
             continue
@@ -136,7 +129,7 @@ def _labels(batches: Batches, seed: int) -> Batches:
         values = np.ascontiguousarray(label.to_numpy(zero_copy_only=False))
         if label.null_count > 0 or not np.isfinite(values).all():
             raise ValueError("the label column holds a null, NaN or infinity")
-        yield batch_of(names, [{"key": key, "answer": values}])
+        yield batch_of(LABELS, [{"key": key, "answer": values}])
 
 
 def _send_keys(batches: Batches, part_of: Array, label: Array) -> Batches:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
 from . import pieces
 from .blocks import (
@@ -28,6 +27,7 @@ from .stages import (
     in_blocks,
     marked,
     not_after,
+    numbered,
     rows_in,
     sent,
     whole_bags,
@@ -63,9 +63,9 @@ def _answer(
 ANSWERED = ("first", "n", "x", "answer")
 
 
-def _answer_bags(batches: Batches, d: int, shared: Any) -> Batches:
-    """Give each row of whole bags the answer to its bag."""
-    for batch in batches:
+def _answer_bags(batches: Batches, d: int, number: Array, shared: Any) -> Batches:
+    """Give each row of whole bags the answer to its bag; `number` says where parts begin."""
+    for batch in numbered(batches, number):
         if batch.num_rows == 0:
             continue
         rows, sizes = unpack(batch, d), whole(batch.column("sizes"), np.uint32)
@@ -133,7 +133,7 @@ sums = marked(_sums)
 class EventPasses:
     """Passes over the rows of rounds, which have the answers to their bags."""
 
-    def __init__(self, rounds: list[DataFrame], d: int, family: int) -> None:
+    def __init__(self, rounds: list[Any], d: int, family: int) -> None:
         self.rounds, self.d, self.family = rounds, d, family
 
     def sums(self, shift: Array | None) -> Callable[[Array, str], Array]:
@@ -200,7 +200,7 @@ class BagPasses:
     Gram matrix, for the weights in use: if the point is accepted, the fit needs that next.
     """
 
-    def __init__(self, context: Any, bags: list[DataFrame], answers: Array, base: Array) -> None:
+    def __init__(self, context: Any, bags: list[Any], answers: Array, base: Array) -> None:
         self.context, self.answers, self.d = context, answers, len(base)
         self.base = np.array(base)
         self.bags = bags[0]

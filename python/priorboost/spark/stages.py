@@ -38,8 +38,9 @@ Batches = Iterator[Any]
 Stage = Callable[[Batches], Batches]
 
 
-# The columns of blocks: in the order of a round, and with all rows of their bags.
+# The columns of blocks: in the order of a round, on their way to be cut, and with whole bags.
 ORDER = ("part", "first", "n", "low", "high", "id", "width", "key", "order")
+SCORES = ("target", "part", "first", "order")
 BAGS = ("part", "bag", "n", "x", "sizes")
 
 
@@ -259,12 +260,17 @@ def rows_in(batch: Any, d: int, span: tuple[int, int] | None) -> Rows:
     return rows
 
 
+def spread_names(how: Any) -> tuple[str, ...]:
+    """Return the columns that are sent to the parts of an order."""
+    return "target", "n", "id", "width", "key", "order", *(("x",) if "x" in how.names else ())
+
+
 def _spread(
     batches: Batches, d: int, how: Any, span: tuple[int, int] | None, label: Array
 ) -> Batches:
     """Score a slice and send what the order needs to its parts; features stay, if they can."""
-    moved = "x" in how.names
-    names = ("target", "n", "id", "width", "key", "order", *(("x",) if moved else ()))
+    names = spread_names(how)
+    moved = "x" in names
 
     def parts() -> Iterator[Rows]:
         for batch in batches:
@@ -320,12 +326,19 @@ def whole_bags(sizes: Array, d: int) -> tuple[Array, Array, list[bytes]]:
     return border[1:], bag[:-1], within
 
 
+def numbered(batches: Batches, number: Array) -> Batches:
+    """Add a number to the first bag of each block, by its part."""
+    for batch in batches:
+        bag = pa.array(numbers(batch, "bag") + number[numbers(batch, "part")])
+        columns = [bag if name == "bag" else batch.column(name) for name in batch.schema.names]
+        yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
 # ---- Cuts ----------------------------------------------------------------------------------------
 
 
 def _scores(batches: Batches, offset: Array, first: Array, last: Array, label: Array) -> Batches:
     """Send scores to the chunks they belong to; chunks overlap."""
-    names = ("target", "first", "n", "order")
     for batch in batches:
         rows = unpack(batch)
         at = 0
@@ -339,43 +352,28 @@ def _scores(batches: Batches, offset: Array, first: Array, last: Array, label: A
             for c in np.flatnonzero((first < begin + n) & (last > begin)):
                 a, b = max(begin, int(first[c])), min(begin + n, int(last[c]))
                 some = np.ascontiguousarray(here[a - begin : b - begin])
-                blocks.append({"target": int(label[c]), "first": a, "n": b - a, "order": some})
+                target = int(label[c * len(label) // len(first)])
+                blocks.append({"target": target, "part": c, "first": a, "order": some})
         if blocks:
-            yield batch_of(names, blocks)
-
-
-def _in_order(arrived: list[Any]) -> tuple[int, Array]:
-    """Join blocks of scores; gives the position of the first."""
-    cells = [
-        (int(f), cell)
-        for batch in arrived
-        for f, cell in zip(numbers(batch, "first"), batch.column("order"), strict=True)
-    ]
-    cells.sort(key=lambda item: item[0])
-    values = [np.frombuffer(cell.as_buffer(), np.float64) for _, cell in cells]
-    return cells[0][0], np.concatenate(values)
+            yield batch_of(SCORES, blocks)
 
 
 def _cut(
-    batches: Batches,
-    first: Array,
-    last: Array,
-    bag_size: int,
-    scale: float,
-    how: Array,
-    label: Array,
+    batches: Batches, first: Array, last: Array, bag_size: int, scale: float, how: Array
 ) -> Batches:
-    """Cut one chunk of sorted scores."""
-    names = ("part", "cuts")
-    found = [batch for batch in batches if batch.num_rows]
-    if not found:
-        return
-    c = int(np.flatnonzero(label == numbers(found[0], "target")[0])[0])
-    begin, scores = _in_order(found)
-    if begin != first[c] or len(scores) != last[c] - first[c]:
-        raise ValueError(f"chunk {c} has {len(scores)} scores from {begin} on")
-    cuts = pieces.cut_piece(scores, bag_size, scale, int(how[c])) + begin
-    yield batch_of(names, [{"part": c, "cuts": cuts}])
+    """Cut chunks of sorted scores."""
+    chunks = defaultdict(list)
+    for batch in batches:
+        columns = numbers(batch, "part"), numbers(batch, "first"), batch.column("order")
+        for c, begin, cell in zip(*columns, strict=True):
+            chunks[int(c)].append((int(begin), np.frombuffer(cell.as_buffer(), np.float64)))
+    for c, cells in sorted(chunks.items()):
+        cells.sort(key=lambda item: item[0])
+        begin, scores = cells[0][0], np.concatenate([values for _, values in cells])
+        if begin != first[c] or len(scores) != last[c] - first[c]:
+            raise ValueError(f"chunk {c} has {len(scores)} scores from {begin} on")
+        cuts = pieces.cut_piece(scores, bag_size, scale, int(how[c])) + begin
+        yield batch_of(("part", "cuts"), [{"part": c, "cuts": cuts}])
 
 
 # ---- Questions and answers -----------------------------------------------------------------------
