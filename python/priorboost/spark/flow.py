@@ -529,10 +529,10 @@ class Run(Cluster):
         )
 
     def labels_by_position(self, frame: DataFrame) -> Array:
-        """Bring labels (id, label) to the driver in the order of the shuffle."""
+        """Bring labels (id, label) to the driver in the order of the shuffle; never to a file."""
         with self.stage("labels"):
-            self.files.write(frame, packing.labels(self.s.seed), packing.LABELS, "labels")
-            found = self.files.read("labels", *packing.LABELS).collect()
+            stage = packing.labels(self.s.seed)
+            found = frame.mapInArrow(stage, schema(*packing.LABELS)).collect()
         keys = np.concatenate([np.frombuffer(key, np.uint64) for key, _ in found])
         values = np.concatenate([np.frombuffer(value, np.float64) for _, value in found])
         return values[pieces.order_keys(keys)]
