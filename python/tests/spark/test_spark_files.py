@@ -58,6 +58,18 @@ def test_files_that_are_lost(spark, monkeypatch, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_no_label_is_in_a_file(spark, monkeypatch, tmp_path):
+    monkeypatch.setattr(flow.Run, "clean", lambda self: None)
+    X, y = make_table("linear", n=60, d=D)
+    estimator = ps.PriorBoostRegressor(
+        featuresCol=NAMES, labelCol="y", minBag=4, rounds=2, workDir=f"file://{tmp_path}"
+    )
+    estimator.fit(frame_of(spark, X, y, np.arange(60)))
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert X[7, 0].tobytes() in written
+    assert not any(label.tobytes() in written for label in y)
+
+
 # ---- One task ------------------------------------------------------------------------------------
 
 
