@@ -12,7 +12,7 @@
 
 #include "bags/partition.h"
 #include "bags/sort.h"
-#include "base/large.h"
+#include "large.h"
 #include "shapes.h"
 
 typedef struct {

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "kernels/simd.h"
+#include "large.h"
 
 #define LANES 8
 typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8)));

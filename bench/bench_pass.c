@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "base/large.h"
+#include "large.h"
 #include "passes/row_pass.h"
 
 static const struct {

@@ -18,8 +18,8 @@
 
 #include "bags/bags.h"
 #include "bags/sort.h"
-#include "base/large.h"
 #include "base/parallel.h"
+#include "large.h"
 #include "shapes.h"
 
 enum { TURNS = 9, DIGIT = 11, DIGITS = 1 << DIGIT, MOST_TASKS = 16, TASK_ROWS = 65536, AHEAD = 16 };

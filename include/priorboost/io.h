@@ -330,6 +330,11 @@ pboost_status pboost_encoding_apply(double *x, pboost_unseen *unseen,
 pboost_status pboost_encoding_apply_straight(double *x, pboost_unseen *unseen,
                                              const pboost_encoding *encoding,
                                              const pboost_table *table, pboost_error *err);
+/* The same, and takes the numbers from the table: its columns get shorter while x is filled, so
+ * that the two need the memory of one.  After that the table has none of these columns.  For large
+ * tables x should be memory that was not used before. */
+pboost_status pboost_encoding_take_straight(double *x, const pboost_encoding *encoding,
+                                            pboost_table *table, pboost_error *err);
 /* The curves, in the order of their columns, and which column each is a function of.  bend has room
  * for n_features; returns how many there are.  They are the encoding's. */
 size_t pboost_encoding_bends(pboost_bend *bend, const pboost_encoding *encoding);
@@ -365,8 +370,8 @@ pboost_status pboost_sources_read(pboost_sources *out, pboost_unseen *unseen,
                                   const pboost_encoding *encoding, const pboost_table *table,
                                   pboost_error *err);
 /* Makes the columns independent of the table, which may then be freed: those whose cells are all in
- * x (rows by cols, as pboost_encoding_apply or _apply_straight made it) refer to x, and the others,
- * such as those with missing cells, become copies. */
+ * x (rows by cols, as pboost_encoding_apply, _apply_straight or _take_straight makes it, before or
+ * after this call) refer to x, and the others, such as those with missing cells, become copies. */
 pboost_status pboost_sources_own(pboost_sources *sources, const pboost_encoding *encoding,
                                  const double *x, size_t cols, pboost_error *err);
 /* Rows row[0 .. n) of other columns, copied. */

@@ -37,6 +37,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
     pboost_output *output = NULL, *page = NULL;
     double began = cli_seconds();
 
+    train_memory_return_freed();
     TRY(train_settings_choose(&result, a, err));
     result.fit_options.cancel = &cli->watch;
     TRY(train_data_load(&data, cli, a, err));

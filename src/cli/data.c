@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "large.h"
 #include "query.h"
 
 static void names_free(cli_names *names)
@@ -160,37 +161,32 @@ void data_blocks_close(data_blocks *blocks)
     *blocks = (data_blocks){0};
 }
 
-static pboost_status encode(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
-                            const pboost_table *table, bool curves, pboost_error *err)
+pboost_status data_room(double **out, size_t columns, const pboost_table *table, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    double *x = NULL;
-    size_t cols = encoding->n_columns - (curves ? 0 : encoding->n_curves), cells;
+    size_t cells;
 
-    *out = NULL;
-    if (__builtin_mul_overflow(pboost_table_rows(table), cols, &cells))
+    if (__builtin_mul_overflow(pboost_table_rows(table), columns, &cells))
         cells = SIZE_MAX;
-    NEED(x = pboost_alloc(cells, sizeof *x), err);
-    TRY((curves ? pboost_encoding_apply : pboost_encoding_apply_straight)(x, unseen, encoding,
-                                                                          table, err));
-    *out = x;
-    x = NULL;
+    NEED(*out = pboost_alloc_large(cells, sizeof **out), err);
 done:
-    free(x);
     return st;
 }
 
 pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
                             const pboost_table *table, pboost_error *err)
 {
-    return encode(out, unseen, encoding, table, true, err);
-}
+    pboost_status st = PBOOST_OK;
+    double *x = NULL;
 
-pboost_status data_straight_features(double **out, pboost_unseen *unseen,
-                                     const pboost_encoding *encoding, const pboost_table *table,
-                                     pboost_error *err)
-{
-    return encode(out, unseen, encoding, table, false, err);
+    *out = NULL;
+    TRY(data_room(&x, encoding->n_columns, table, err));
+    TRY(pboost_encoding_apply(x, unseen, encoding, table, err));
+    *out = x;
+    x = NULL;
+done:
+    free(x);
+    return st;
 }
 
 pboost_status data_sparse(pboost_sparse *x, pboost_entries *own, const pboost_model_sparse *sparse,

@@ -71,10 +71,8 @@ void data_blocks_close(data_blocks *blocks);
 pboost_status data_features(double **out, pboost_unseen *unseen, const pboost_encoding *encoding,
                             const pboost_table *table, pboost_error *err);
 
-/* The same without the columns of curves. */
-pboost_status data_straight_features(double **out, pboost_unseen *unseen,
-                                     const pboost_encoding *encoding, const pboost_table *table,
-                                     pboost_error *err);
+/* Memory for so many columns of all rows. */
+pboost_status data_room(double **out, size_t columns, const pboost_table *table, pboost_error *err);
 
 /* The rows of a table as a model of sparse rows takes them: hashed, in *own, or the table's. */
 pboost_status data_sparse(pboost_sparse *x, pboost_entries *own, const pboost_model_sparse *sparse,

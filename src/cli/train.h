@@ -144,6 +144,9 @@ pboost_status train_data_load(train_data *out, const cli_context *cli, const tra
                               pboost_error *err);
 void train_data_free(train_data *data);
 
+/* From now on the system gets large blocks back when they are freed. */
+void train_memory_return_freed(void);
+
 /* The table and its features, per cell. */
 enum { TRAIN_CELL_BYTES = 16 };
 /* Says what the file needs, if there is not so much memory. */

@@ -239,15 +239,19 @@ static pboost_status learn_dense(train_data *out, const cli_context *cli, pboost
                                  const train_arguments *a, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    const pboost_encoding *e = &out->encoding;
+    bool read_later = a->bag != NULL || a->sums != NULL || a->prior != NULL;
 
     TRY(learn_encoding(out, cli, table, a, err));
     cli_progress(cli, "encoding", 0.0, 0.0);
-    TRY(data_straight_features(&out->x, NULL, &out->encoding, table, err));
+    TRY(data_room(&out->x, e->n_columns - e->n_curves, table, err));
+    if (a->trees) /* before the table is without its numbers */
+        TRY(read_sources(&out->sources, out->x, out, table, err));
+    TRY(read_later ? pboost_encoding_apply_straight(out->x, NULL, e, table, err)
+                   : pboost_encoding_take_straight(out->x, e, table, err));
     if (a->standardize)
         TRY(standardize(out, !a->no_intercept, err));
     train_data_bend(out);
-    if (a->trees)
-        TRY(read_sources(&out->sources, out->x, out, table, err));
 done:
     return st;
 }
@@ -351,7 +355,8 @@ static pboost_status load_test(train_data *out, const cli_context *cli, const tr
         TRY(train_wide_learn_test(out, table, err));
         goto done;
     }
-    TRY(data_straight_features(&out->test_x, &unseen, &out->encoding, table, err));
+    TRY(data_room(&out->test_x, out->encoding.n_columns - out->encoding.n_curves, table, err));
+    TRY(pboost_encoding_apply_straight(out->test_x, &unseen, &out->encoding, table, err));
     unseen_cells_add(&cells, &unseen, &out->encoding, table);
     unseen_cells_note(cli, &cells);
     if (a->trees)

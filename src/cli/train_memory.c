@@ -6,10 +6,13 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "train.h"
 
-enum { SAMPLE = 1 << 16 };
+enum { SAMPLE = 1 << 16, LARGE_BLOCK = 1 << 20 };
 
 /* Bytes that the system can still give; 0: not known. */
 static double available(void)
@@ -61,6 +64,13 @@ static bool guess_size(double *rows, double *columns, const char *path)
     *columns = (double)most + 1.0;
     *rows = (double)info.st_size * (double)lines / (double)n;
     return true;
+}
+
+void train_memory_return_freed(void)
+{
+#ifdef __GLIBC__ /* it would keep free blocks that are as large as any that was freed before */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
+#endif
 }
 
 void train_memory_note(const cli_context *cli, const char *path)

@@ -144,6 +144,8 @@ pboost_status train_oracle_open(train_oracle *out, cli_context *cli, const train
     holder.seed = a->seed;
     TRY(pboost_memory_oracle_create(&out->labels, data->label, data->rows, &result->rules, &holder,
                                     err));
+    free(data->label); /* the oracle has its own */
+    data->label = NULL;
     out->interface = pboost_memory_oracle_interface(out->labels);
 done:
     return st;

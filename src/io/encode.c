@@ -8,7 +8,7 @@
 #include "encoding.h"
 #include "try.h"
 
-enum { BLOCK = 256, REFERENCE = -1, UNSEEN = -2, REPORT_ROWS = 1 << 17 };
+enum { BLOCK = 256, REFERENCE = -1, UNSEEN = -2, REPORT_ROWS = 1 << 17, TAKEN_PARTS = 32 };
 
 /* Where a feature comes from and goes to. */
 typedef struct step {
@@ -230,46 +230,81 @@ static void step_free(step *s)
     *s = (step){0};
 }
 
+/* What is made of a table: the columns of x are those of the steps. */
+typedef struct {
+    step *step; /* by feature */
+    size_t n_steps, columns;
+    bool curves; /* with their columns */
+} plan;
+
+static void plan_free(plan *p)
+{
+    for (size_t i = 0; p->step != NULL && i < p->n_steps; i++)
+        step_free(&p->step[i]);
+    free(p->step);
+}
+
+static pboost_status plan_init(plan *out, pboost_unseen *unseen, const pboost_encoding *encoding,
+                               const pboost_table *table, bool curves, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t straight = encoding->n_columns - encoding->n_curves, at = 0, curve_at = straight;
+    pboost_unseen found = {0};
+
+    *out = (plan){.n_steps = encoding->n_features,
+                  .columns = curves ? encoding->n_columns : straight,
+                  .curves = curves};
+    NEED(out->step = calloc(out->n_steps + 1, sizeof *out->step), err);
+    for (size_t i = 0; i < out->n_steps; i++) {
+        step *s = &out->step[i];
+        TRY(prepare(s, &found, encoding, i, table, err));
+        s->at = at;
+        s->curve_at = curve_at;
+        at += s->n;
+        curve_at += s->curve->n;
+    }
+    if (at != straight || curve_at != encoding->n_columns)
+        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu",
+             encoding->n_columns, at + curve_at - straight);
+    if (unseen != NULL)
+        *unseen = found;
+done:
+    return st;
+}
+
+/* By blocks of rows that stay in the cache while feature after feature is written. */
+static void encode_rows(double *x, const plan *p, size_t first, size_t end)
+{
+    size_t n = p->columns;
+
+    for (; first < end; first += BLOCK) {
+        size_t rows = end - first < BLOCK ? end - first : BLOCK;
+        double *block = x + first * n;
+        for (const step *s = p->step; s < p->step + p->n_steps; s++) {
+            s->fill_block(block, n, s, first, rows);
+            if (p->curves && s->curve->n > 0)
+                pboost_curve_apply(block + s->curve_at, (ptrdiff_t)n, s->curve, block + s->at,
+                                   (ptrdiff_t)n, rows);
+        }
+    }
+}
+
 /* With or without the columns of curves. */
 static pboost_status apply(double *x, pboost_unseen *unseen, const pboost_encoding *encoding,
                            const pboost_table *table, bool curves, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    size_t straight = encoding->n_columns - encoding->n_curves, at = 0, curve_at = straight;
-    size_t n = curves ? encoding->n_columns : straight;
-    pboost_unseen found = {0};
-    step *steps = calloc(encoding->n_features > 0 ? encoding->n_features : 1, sizeof *steps);
+    plan p;
 
-    NEED(steps, err);
-    for (size_t i = 0; i < encoding->n_features; i++) {
-        TRY(prepare(&steps[i], &found, encoding, i, table, err));
-        steps[i].at = at;
-        steps[i].curve_at = curve_at;
-        at += steps[i].n;
-        curve_at += steps[i].curve->n;
-    }
-    if (at != straight || curve_at != encoding->n_columns)
-        FAIL(err, PBOOST_INVALID, "the encoding has %zu columns, but its features make %zu",
-             encoding->n_columns, at + curve_at - straight);
-    /* By blocks of rows that stay in the cache while feature after feature is written. */
-    for (size_t first = 0; first < table->rows; first += BLOCK) {
-        size_t rows = table->rows - first < BLOCK ? table->rows - first : BLOCK;
-        if (first > 0 && first % REPORT_ROWS == 0)
+    TRY(plan_init(&p, unseen, encoding, table, curves, err));
+    for (size_t first = 0; first < table->rows; first += REPORT_ROWS) {
+        size_t rows = table->rows - first < REPORT_ROWS ? table->rows - first : REPORT_ROWS;
+        if (first > 0)
             pboost_table_progress(table, "encoding", (double)first, (double)table->rows);
-        for (size_t i = 0; i < encoding->n_features; i++) {
-            double *block = x + first * n;
-            steps[i].fill_block(block, n, &steps[i], first, rows);
-            if (curves && steps[i].curve->n > 0)
-                pboost_curve_apply(block + steps[i].curve_at, (ptrdiff_t)n, steps[i].curve,
-                                   block + steps[i].at, (ptrdiff_t)n, rows);
-        }
+        encode_rows(x, &p, first, first + rows);
     }
-    if (unseen != NULL)
-        *unseen = found;
 done:
-    for (size_t i = 0; steps != NULL && i < encoding->n_features; i++)
-        step_free(&steps[i]);
-    free(steps);
+    plan_free(&p);
     return st;
 }
 
@@ -285,6 +320,46 @@ pboost_status pboost_encoding_apply_straight(double *x, pboost_unseen *unseen,
                                              const pboost_table *table, pboost_error *err)
 {
     return apply(x, unseen, encoding, table, false, err);
+}
+
+/* Keeps the first rows of a column of numbers. */
+static void shorten(column *c, size_t rows)
+{
+    double *less = rows > 0 ? realloc(c->number, rows * sizeof *less) : NULL;
+
+    if (rows == 0) {
+        free(c->number);
+        c->number = NULL;
+        c->skipped = true;
+    } else if (less != NULL) { /* else the larger block stays */
+        c->number = less;
+    }
+}
+
+pboost_status pboost_encoding_take_straight(double *x, const pboost_encoding *encoding,
+                                            pboost_table *table, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    size_t part = table->rows / TAKEN_PARTS + 1;
+    plan p;
+
+    TRY(plan_init(&p, NULL, encoding, table, false, err));
+    for (size_t end = table->rows, first; end > 0; end = first) {
+        first = end > part ? end - part : 0;
+        pboost_table_progress(table, "encoding", (double)(table->rows - end), (double)table->rows);
+        encode_rows(x, &p, first, end);
+        for (size_t i = 0; i < p.n_steps; i++) {
+            size_t col;
+            if (p.step[i].number == NULL)
+                continue;
+            TRY(pboost_table_find(&col, table, encoding->feature[i].name, err));
+            shorten(&table->column[col], first);
+            p.step[i].number = table->column[col].number;
+        }
+    }
+done:
+    plan_free(&p);
+    return st;
 }
 
 /* ---- Columns for trees ----------------------------------------------------------------------- */
@@ -404,12 +479,16 @@ done:
     return st;
 }
 
-/* Whether a column of x, whose rows are `stride` apart, has all cells of a source. */
-static bool has_cells(const double *x, size_t stride, const pboost_column *c, size_t rows)
+/* Whether x has all cells of a source: none is missing or moved to a limit. */
+static bool has_cells(const pboost_feature *f, const pboost_column *c, size_t rows)
 {
-    for (size_t i = 0; i < rows; i++)
-        if (x[i * stride] != c->number[(ptrdiff_t)i * c->stride]) /* one that is missing never is */
+    double lower = f->winsorize ? f->lower : -INFINITY, upper = f->winsorize ? f->upper : INFINITY;
+
+    for (size_t i = 0; i < rows; i++) {
+        double cell = c->number[(ptrdiff_t)i * c->stride];
+        if (!(cell >= lower && cell <= upper))
             return false;
+    }
     return true;
 }
 
@@ -426,7 +505,7 @@ pboost_status pboost_sources_own(pboost_sources *sources, const pboost_encoding 
             at += pboost_feature_columns(&encoding->feature[feature++]);
         if (one.levels > 0 || one.part != NULL) /* they are copies already */
             continue;
-        if (has_cells(x + at, cols, c, rows)) {
+        if (has_cells(&encoding->feature[one.feature], c, rows)) {
             *c = (pboost_column){.number = x + at, .stride = (ptrdiff_t)cols};
             free(sources->block[i]);
             sources->block[i] = NULL;

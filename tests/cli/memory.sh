@@ -71,8 +71,13 @@ peak 60 "$PRIORBOOST" oracle import --store o.db --data ids.csv --id id --label 
 # refer to the features: the table is not kept beside them.
 head -n 100001 large.csv >part.csv
 sized=(--data part.csv --label y --family logistic --min-bag 50 --drop note --threads 1)
-peak 40 "$PRIORBOOST" train "${sized[@]}" --model smooth
-peak 38 "$PRIORBOOST" train "${sized[@]}" --model trees
+peak 34 "$PRIORBOOST" train "${sized[@]}" --model smooth
+peak 37 "$PRIORBOOST" train "${sized[@]}" --model trees
+
+# Twice the table in doubles, which is 32 MB, and the program itself: no copy of the table in the
+# order of bags, and no table beside its features.
+expect 0 priorboost generate --family logistic --rows 200000 --features 20 --seed 1 --out wide.csv
+peak 75 "$PRIORBOOST" train --data wide.csv --label y --family logistic --min-bag 32 --threads 1
 
 # what train needs, where there is not enough
 got=0

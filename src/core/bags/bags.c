@@ -8,8 +8,8 @@
 #include "bags/bags.h"
 #include "bags/partition.h"
 #include "bags/sort.h"
-#include "base/large.h"
 #include "base/rng.h"
+#include "large.h"
 
 void pboost_bags_free(pboost_bags *bags)
 {

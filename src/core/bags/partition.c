@@ -12,10 +12,10 @@
 
 #include <try.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
 #include "kernels/partition.h"
 #include "kernels/simd.h"
+#include "large.h"
 
 #define ROW_NS 3.0 /* what a row takes on one thread, at least */
 

@@ -21,9 +21,9 @@
 #include <try.h>
 
 #include "bags/sort_short.h"
-#include "base/large.h"
 #include "base/parallel.h"
 #include "kernels/simd.h"
+#include "large.h"
 
 /* Records per bucket of a long list. */
 #define BUCKET 2048

@@ -24,15 +24,16 @@
  * contiguous piece of memory; sums over it are cut into blocks by its size alone. */
 #include "bags/tree.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "bags/tree_node.h"
 #include "base/cancel.h"
-#include "base/large.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "data/matrix.h"
+#include "large.h"
 #include "try.h"
 
 /* What work takes on one thread: a multiplication by an entry of a matrix, and all that a split
@@ -238,8 +239,8 @@ static pboost_status work_init(tree *t, pboost_error *err)
     pboost_status st = PBOOST_OK;
     size_t workers = (size_t)t->threads;
     NEED(t->value = pboost_alloc_large(t->n, sizeof *t->value), err);
-    NEED(t->near = pboost_alloc_large(t->n, sizeof *t->near), err);
     NEED(t->misplaced = pboost_alloc_large(t->n, sizeof *t->misplaced), err);
+    t->near = (void *)t->misplaced;
     t->sample = smaller(t->n, TREE_SAMPLE);
     NEED(t->jitter = pboost_alloc(t->sample, sizeof *t->jitter), err);
     for (size_t i = 0; i < t->sample; i++)
@@ -276,7 +277,7 @@ static pboost_status tree_init(tree *t, pboost_white *white, const double *weigh
     if (weight != NULL)
         NEED(t->weight = pboost_alloc_large(n, sizeof *t->weight), err);
     for (size_t i = 0; i < n; i++)
-        t->row[i] = i;
+        t->row[i] = (uint32_t)i;
     for (size_t i = 0; weight != NULL && i < n; i++)
         t->weight[i] = (float)weight[i];
     t->now.node[0] = (tree_node){0, n};
@@ -311,11 +312,29 @@ static void tree_free(tree *t)
     free(t->inverse);
     free(t->inverse_work);
     free(t->value);
-    free(t->near);
     free(t->misplaced);
     free(t->jitter);
     free(t->work);
     free(t->partial);
+}
+
+/* The leaves as bags; coordinates are freed before rows get wider numbers. */
+static pboost_status take_bags(pboost_bags *out, tree *t, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    free(t->z);
+    t->z = NULL;
+    NEED(out->row = pboost_alloc_large(t->n, sizeof *out->row), err);
+    out->n_rows = t->n;
+    for (size_t i = 0; i < t->n; i++) {
+        out->row[i] = t->row[i];
+        if (t->leaf_start[i])
+            out->start[out->n_bags++] = i;
+    }
+    out->start[out->n_bags] = t->n;
+done:
+    return st;
 }
 
 pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const double *weight,
@@ -327,18 +346,15 @@ pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const doub
 
     *out = (pboost_bags){0};
     TRY(pboost_cancel_check(cancel, err));
+    if (white->n > UINT32_MAX)
+        FAIL(err, PBOOST_INVALID, "there are %zu rows; bags from features can have %" PRIu32,
+             white->n, UINT32_MAX);
     TRY(tree_init(&t, white, weight, min_bag, threads, cancel, err));
     NEED(out->start = pboost_alloc(t.n / min_bag + 1, sizeof *out->start), err);
     pboost_tree_measure(&t, &t.now, 0, pboost_tree_bench(&t, TREE_ALL_THREADS));
     while (t.now.count > 0)
         TRY(split_level(&t, err));
-    out->n_rows = t.n;
-    out->row = t.row;
-    t.row = NULL;
-    for (size_t i = 0; i < t.n; i++)
-        if (t.leaf_start[i])
-            out->start[out->n_bags++] = i;
-    out->start[out->n_bags] = t.n;
+    TRY(take_bags(out, &t, err));
 done:
     tree_free(&t);
     if (st != PBOOST_OK)

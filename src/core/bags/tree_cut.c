@@ -198,12 +198,12 @@ done:
 /* ---- The two sides --------------------------------------------------------------------------- */
 
 /* Lists the positions from .. to-1 whose rows may go left, or those whose rows may not. */
-static size_t list_rows(size_t *list, const node_cut *p, size_t from, size_t to, bool may_go)
+static size_t list_rows(uint32_t *list, const node_cut *p, size_t from, size_t to, bool may_go)
 {
     const float *value = p->tree->value;
     size_t count = 0;
     for (size_t i = from; i < to; i++) {
-        list[count] = i;
+        list[count] = (uint32_t)i;
         count += (value[i] <= p->threshold) == may_go;
     }
     return count;
@@ -214,7 +214,7 @@ static void list_chunk(void *context, size_t chunk, int worker)
     const node_cut *p = context;
     size_t first = p->node.first + chunk * TREE_CHUNK, middle = p->node.first + p->left;
     size_t end = smaller(first + TREE_CHUNK, p->node.end);
-    size_t *list = p->tree->misplaced + first;
+    uint32_t *list = p->tree->misplaced + first;
     (void)worker;
     middle = middle < first ? first : smaller(middle, end);
     size_t left = list_rows(list, p, first, middle, false);
@@ -227,11 +227,11 @@ static void swap_chunk(void *context, size_t chunk, int worker)
     const node_cut *p = context;
     tree *t = p->tree;
     size_t first = chunk * TREE_CHUNK, count = smaller(TREE_CHUNK, p->pairs - first);
-    const size_t *a = t->misplaced + p->node.first + first, *b = a + p->pairs;
+    const uint32_t *a = t->misplaced + p->node.first + first, *b = a + p->pairs;
     (void)worker;
     t->kernels->swap(t->z, t->stride, a, b, count);
     for (size_t i = 0; i < count; i++) {
-        size_t row = t->row[a[i]];
+        uint32_t row = t->row[a[i]];
         t->row[a[i]] = t->row[b[i]];
         t->row[b[i]] = row;
     }
@@ -247,7 +247,7 @@ static void swap_chunk(void *context, size_t chunk, int worker)
 static void divide(node_cut *p, int threads)
 {
     size_t chunks = tree_chunks(node_size(p->node)), n = 0;
-    size_t *list = p->tree->misplaced + p->node.first;
+    uint32_t *list = p->tree->misplaced + p->node.first;
 
     for_chunks(p, chunks, threads, list_chunk);
     p->pairs = 0;

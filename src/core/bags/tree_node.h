@@ -34,7 +34,7 @@ typedef struct {
     const node_kernels *kernels;
     float *z;                  /* by position, stride */
     float *weight;             /* by position; NULL: 1 */
-    size_t *row;               /* which sample stands at a position */
+    uint32_t *row;             /* which sample stands at a position */
     unsigned char *leaf_start; /* by position */
     tree_level now, next;
     size_t *child;        /* by node of this level: its left half in the next one */
@@ -46,12 +46,13 @@ typedef struct {
     float *inverse;       /* I^-2, stride */
     double *inverse_work; /* by worker: rank */
     unsigned depth;
-    float *value;      /* projection, by position */
-    float *near;       /* by position: projections near the cut */
-    size_t *misplaced; /* by position: rows that change sides */
-    size_t sample;     /* rows of the sample of a larger node */
-    double *jitter;    /* by sampled row: where in its stretch of the node it is, 0 to 1 */
-    double *work;      /* by worker */
+    float *value;        /* projection, by position */
+    float *near;         /* by position: projections near the cut */
+    uint32_t *misplaced; /* by position: rows that change sides.  In the memory of near: the cut is
+                          * known before rows change sides */
+    size_t sample;       /* rows of the sample of a larger node */
+    double *jitter;      /* by sampled row: where in its stretch of the node it is, 0 to 1 */
+    double *work;        /* by worker */
     size_t work_size;
     double *partial; /* by chunk of one large node */
 } tree;

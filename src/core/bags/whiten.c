@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/cancel.h"
-#include "base/large.h"
 #include "base/linalg.h"
 #include "base/parallel.h"
 #include "data/matrix.h"
+#include "large.h"
 #include "passes/row_pass.h"
 #include "try.h"
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "entropy.h"
+#include "large.h"
 
 int pboost_system_entropy(void *buffer, size_t bytes)
 {

@@ -16,7 +16,4 @@ void pboost_system_wipe(void *buffer, size_t bytes);
 /* How many processors this process may use; at least 1. */
 int pboost_system_processors(void);
 
-/* Asks for large pages under this memory.  Only speed depends on the answer. */
-void pboost_system_large_pages(void *memory, size_t bytes);
-
 #endif

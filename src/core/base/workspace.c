@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/large.h"
+#include "large.h"
 
 void pboost_workspace_free(pboost_workspace *work)
 {

@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/large.h"
 #include "base/options.h"
 #include "classes/fit.h"
 #include "data/answers.h"
 #include "data/fit_options.h"
+#include "large.h"
 #include "try.h"
 
 #define SEPARABLE_SD 8.0 /* as in fit/aggregate/report.c */

@@ -4,10 +4,10 @@
 
 #include <priorboost/classes.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
 #include "data/matrix.h"
 #include "fit/predict.h"
+#include "large.h"
 #include "try.h"
 
 pboost_status pboost_class_coef_init(pboost_class_coef *out, size_t classes, size_t cols,

@@ -28,6 +28,18 @@ static inline double pboost_matrix_at(const pboost_matrix *x, size_t row, size_t
                                    : pboost_curved_at(x, row, col);
 }
 
+/* Whether the numbers of a row are neighbours in memory. */
+static inline bool pboost_matrix_has_whole_rows(const pboost_matrix *x)
+{
+    return x->type == PBOOST_F64 && x->col_stride == 1;
+}
+
+/* A row of a matrix that has whole rows. */
+static inline const double *pboost_matrix_row(const pboost_matrix *x, size_t row)
+{
+    return (const double *)x->data + (ptrdiff_t)row * x->row_stride;
+}
+
 static inline size_t pboost_samples_row(const pboost_samples *s, size_t i)
 {
     return s->row != NULL ? s->row[i] : i;

@@ -154,7 +154,7 @@ static void node_gram(double *gram, node_rows rows, const float *center, size_t 
     }
 }
 
-static void node_swap(float *z, size_t stride, const size_t *a, const size_t *b, size_t n)
+static void node_swap(float *z, size_t stride, const uint32_t *a, const uint32_t *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < stride; j += LANES) {

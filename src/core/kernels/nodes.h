@@ -4,6 +4,7 @@
 #define PBOOST_KERNELS_NODES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "kernels/simd.h"
 
@@ -27,7 +28,7 @@ typedef struct {
      * of rows first .. end-1, each up to the diagonal. */
     void (*gram)(double *gram, node_rows rows, const float *center, size_t first, size_t end);
     /* Rows a[i] and b[i] change places. */
-    void (*swap)(float *z, size_t stride, const size_t *a, const size_t *b, size_t n);
+    void (*swap)(float *z, size_t stride, const uint32_t *a, const uint32_t *b, size_t n);
     /* out = the n columns of a, which is symmetric and has `stride` rows, times u. */
     void (*times)(float *out, const float *a, const float *u, size_t n, size_t stride);
 } node_kernels;

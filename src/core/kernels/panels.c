@@ -5,10 +5,8 @@
 #include "kernels/panels.h"
 
 #define LANES 8 /* as panels have */
+#include "kernels/prefetch.h"
 #include "kernels/vec.h"
-
-/* Rows picked by number can be anywhere: each is prefetched some time before it is needed. */
-#define ROWS_AHEAD 12
 
 void SIMD(pboost_panel_rows)(double *panel, size_t capacity, glm_rows rows)
 {
@@ -19,8 +17,9 @@ void SIMD(pboost_panel_rows)(double *panel, size_t capacity, glm_rows rows)
         const double *from = rows.x + (ptrdiff_t)row * rows.row_stride;
         double *to = panel + r * LANES;
         if (rows.row != NULL && r + ROWS_AHEAD < rows.count)
-            __builtin_prefetch(rows.x +
-                               (ptrdiff_t)rows.row[i + ROWS_AHEAD * rows.stride] * rows.row_stride);
+            pboost_prefetch_row(rows.x + (ptrdiff_t)rows.row[i + ROWS_AHEAD * rows.stride] *
+                                             rows.row_stride,
+                                rows.cols);
         for (size_t b = 0; b < whole; b++)
             vec_store(to + b * capacity * LANES, vec_load(from + b * LANES));
         if (rest > 0)

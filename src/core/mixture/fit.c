@@ -18,6 +18,7 @@
 #include "fit/estimator.h"
 #include "fit/predict.h"
 #include "mixture/weights.h"
+#include "trees/fit.h"
 #include "try.h"
 
 #define N_KINDS PBOOST_MEMBER_KINDS
@@ -40,7 +41,7 @@ typedef struct {
     unsigned char *fold, folds;    /* by bag; number of them */
     double *left_out[N_KINDS];     /* by bag: what a fit without it predicts */
     double *precision;             /* by bag: 1 / V */
-    double *start[MOST_FOLDS];     /* by row: the predictor of the GLM that left the fold out */
+    pboost_coef start[MOST_FOLDS]; /* the GLM that left the fold out, where trees start */
     pboost_member member[N_KINDS]; /* fitted to all bags */
     bool usable[N_KINDS];          /* fitted in every fold */
     double expected[N_KINDS];      /* weights before the answers are seen, up to a factor */
@@ -115,11 +116,10 @@ static pboost_status start_trees(mixture_fit *f, unsigned char which, const pboo
 {
     pboost_status st = PBOOST_OK;
     pboost_coef *mean = &f->member[PBOOST_MEMBER_GLM_TREES].coef;
-    pboost_samples rows = {
-        .x = &f->straight.x, .n = f->straight.x.rows, .offset = f->straight.offset};
 
-    NEED(f->start[which] = pboost_alloc(rows.n, sizeof(double)), err);
-    TRY(pboost_predict_eta(f->start[which], &rows, glm, f->options->fit.threads, err));
+    TRY(pboost_coef_init(&f->start[which], glm->n, err));
+    memcpy(f->start[which].theta, glm->theta, glm->n * sizeof *glm->theta);
+    f->start[which].intercept = glm->intercept;
     for (size_t j = 0; j < glm->n; j++)
         mean->theta[j] += glm->theta[j] / f->folds;
     mean->intercept += glm->intercept / f->folds;
@@ -207,12 +207,21 @@ done:
 
 /* ---- Trees ----------------------------------------------------------------------------------- */
 
+static pboost_status fill_start(double *eta, void *self, size_t fold, pboost_error *err)
+{
+    const mixture_fit *f = self;
+    pboost_samples rows = {
+        .x = &f->straight.x, .n = f->straight.x.rows, .offset = f->straight.offset};
+    return pboost_predict_eta(eta, &rows, &f->start[fold], f->options->fit.threads, err);
+}
+
 static pboost_status fit_trees(mixture_fit *f, pboost_member_kind kind, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_forest_options o = f->options->forest;
     pboost_forest_report report;
     pboost_member *member = &f->member[kind];
+    forest_starts starts = {f, fill_start};
     double intercept;
 
     o.family = f->options->fit.family;
@@ -220,11 +229,11 @@ static pboost_status fit_trees(mixture_fit *f, pboost_member_kind kind, pboost_e
     o.seed = f->options->fit.seed;
     o.folds = f->folds;
     o.fold = f->fold;
-    o.fold_start = kind == PBOOST_MEMBER_GLM_TREES ? (const double *const *)f->start : NULL;
     o.cancel = f->options->fit.cancel;
-    TRY(pboost_forest_fit(&member->forest, &intercept, &report, f->left_out[kind], f->columns,
-                          f->features->offset, f->features->weight, f->answers, f->first_bag, &o,
-                          err));
+    TRY(pboost_forest_fit_from(&member->forest, &intercept, &report, f->left_out[kind], f->columns,
+                               f->features->offset,
+                               kind == PBOOST_MEMBER_GLM_TREES ? &starts : NULL,
+                               f->features->weight, f->answers, f->first_bag, &o, err));
     member->coef.intercept += intercept;
     f->report->member[kind].trees = report.trees;
     if (report.trees == 0) { /* it is what it starts from: the GLM takes its place */
@@ -247,7 +256,7 @@ static void mixture_fit_free(mixture_fit *f)
     }
     free(f->fold);
     for (size_t i = 0; i < MOST_FOLDS; i++)
-        free(f->start[i]);
+        pboost_coef_free(&f->start[i]);
     free(f->precision);
 }
 

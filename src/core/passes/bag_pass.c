@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "base/sizes.h"
+#include "kernels/prefetch.h"
 #include "passes/chunks.h"
 #include "try.h"
 
@@ -154,30 +155,58 @@ typedef struct {
     glm_table table; /* count 0: it is a panel */
 } loaded_rows;
 
-/* Rows that are neighbours in memory are read in place; eight columns are a panel already. */
-static bool lie_side_by_side(const bag_pass *p)
+/* Rows are used as the table has them; eight columns are a panel already. */
+bool pboost_bagpass_takes_rows(const pboost_matrix *x)
+{
+    return pboost_matrix_has_whole_rows(x) && x->cols > PANEL_LANES;
+}
+
+static size_t row_at(const bag_pass *p, size_t at)
+{
+    return p->bags.row != NULL ? p->bags.row[at] : at;
+}
+
+/* Puts `count` rows side by side into `to`; `end` is where the rows of the chunk end. */
+static void copy_rows(double *restrict to, const bag_pass *p, size_t at, size_t count, size_t end)
 {
     const pboost_matrix *x = p->bags.x;
-    return p->bags.row == NULL && p->units.shift == NULL && x->type == PBOOST_F64 &&
-           x->col_stride == 1 && p->cols > PANEL_LANES;
+    const double *restrict shift = p->units.shift;
+    for (size_t i = at; i < at + count; i++, to += p->cols) {
+        const double *restrict from = pboost_matrix_row(x, row_at(p, i));
+        if (i + ROWS_AHEAD < end)
+            pboost_prefetch_row(pboost_matrix_row(x, row_at(p, i + ROWS_AHEAD)), p->cols);
+        if (shift == NULL)
+            memcpy(to, from, p->cols * sizeof *to);
+        for (size_t j = 0; shift != NULL && j < p->cols; j++)
+            to[j] = from[j] - shift[j];
+    }
+}
+
+/* `count` rows of a table that has whole rows: in place, or copied where they are not neighbours.
+ */
+static glm_table find_rows(const bag_pass *p, double *work, size_t at, size_t count, size_t end)
+{
+    bool in_place = p->bags.row == NULL && p->units.shift == NULL;
+    glm_table table = {.x = in_place ? pboost_matrix_row(p->bags.x, at) : work,
+                       .row_stride = in_place ? p->bags.x->row_stride : (ptrdiff_t)p->cols,
+                       .count = count,
+                       .cols = p->cols};
+    if (!in_place)
+        copy_rows(work, p, at, count, end);
+    return table;
 }
 
 /* `count` rows from position `at` on, with their linear predictors. */
 static loaded_rows load_rows(double *eta, const moments_task *task, double *work, size_t at,
-                             size_t count)
+                             size_t count, size_t end)
 {
     const bag_pass *p = task->pass;
-    const size_t *row = p->bags.row;
     loaded_rows loaded = {0};
-    if (lie_side_by_side(p)) {
-        const pboost_matrix *x = p->bags.x;
-        loaded.table = (glm_table){.x = (const double *)x->data + (ptrdiff_t)at * x->row_stride,
-                                   .row_stride = x->row_stride,
-                                   .count = count,
-                                   .cols = p->cols};
+    if (pboost_bagpass_takes_rows(p->bags.x)) {
+        loaded.table = find_rows(p, work, at, count, end);
         p->kernels->eta_table(eta, &loaded.table, p->theta, task->intercept);
     } else {
-        pboost_samples samples = {.x = p->bags.x, .row = row, .n = at + count};
+        pboost_samples samples = {.x = p->bags.x, .row = p->bags.row, .n = at + count};
         panel_rows rows = {at, count, 1, p->units.shift};
         loaded.panel = (glm_panel){.x = pboost_panel_gather(work, p->capacity, &samples, rows),
                                    .capacity = p->capacity,
@@ -186,7 +215,7 @@ static loaded_rows load_rows(double *eta, const moments_task *task, double *work
         p->kernels->eta(eta, loaded.panel, p->theta, task->intercept);
     }
     for (size_t r = 0; p->bags.offset != NULL && r < count; r++)
-        eta[r] += p->bags.offset[row != NULL ? row[at + r] : at + r];
+        eta[r] += p->bags.offset[row_at(p, at + r)];
     return loaded;
 }
 
@@ -213,7 +242,7 @@ static void add_rows(bag_sums *sums, const bag_pass *p, size_t at, const double 
     if (p->bags.weight != NULL) {
         v = 0.0;
         for (size_t r = 0; r < count; r++) {
-            double w = p->bags.weight[p->bags.row != NULL ? p->bags.row[at + r] : at + r];
+            double w = p->bags.weight[row_at(p, at + r)];
             v += w > 0.0 ? variance[r] / w : INFINITY;
         }
     }
@@ -236,7 +265,7 @@ static void moments_chunk(void *context, size_t chunk, int worker)
 
     for (size_t at = start[bag]; at < end; at += p->capacity) {
         size_t count = smaller(p->capacity, end - at);
-        loaded_rows rows = load_rows(eta, task, work, at, count);
+        loaded_rows rows = load_rows(eta, task, work, at, count, end);
         p->kernels->family[p->family].moments(mean, variance, eta, count);
         total[0] += p->kernels->sum(eta, count);
         total[1] += p->kernels->dot(eta, eta, count);

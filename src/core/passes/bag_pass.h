@@ -71,6 +71,10 @@ struct bag_pass {
     double *sums;        /* by chunk */
 };
 
+/* Whether a pass over bags of x costs about as much where its rows are all over the table as where
+ * they are neighbours: a row is whole, and longer than a line of the cache. */
+bool pboost_bagpass_takes_rows(const pboost_matrix *x);
+
 /* units NULL: those of x.  What bags and units point to is borrowed. */
 pboost_status pboost_bagpass_init(bag_pass *out, const bag_rows *bags, pboost_family family,
                                   bool intercept, const bag_units *units, int threads,

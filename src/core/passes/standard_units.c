@@ -8,18 +8,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
+#include "kernels/prefetch.h"
+#include "large.h"
 #include "try.h"
 
 #define VALUE_NS 0.5 /* what a value takes on one thread */
 
 #define SHIFT_RATIO 16.0           /* mean over standard deviation from which a column is shifted */
 #define SUM_ROWS ((size_t)1 << 14) /* of a chunk */
-#define ROWS_AHEAD 12
 #define TOGETHER ((size_t)4)       /* rows that are added at a time */
 #define CURVED_ROWS ((size_t)64)   /* of a panel */
-#define LINE (64 / sizeof(double)) /* of the cache */
 #define CONSTANT 1e-13             /* deviation over magnitude that is rounding alone */
 
 void pboost_units_free(standard_units *u)
@@ -39,18 +38,9 @@ typedef struct {
     double *row_room; /* NULL: where rows go, side by side */
 } column_task;
 
-/* Rows of a bag can be anywhere in the table: each is prefetched some time before it is needed. */
-static void ask_for(const pboost_matrix *x, size_t row)
-{
-    const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
-    for (size_t j = 0; j < x->cols; j += LINE)
-        __builtin_prefetch(from + j);
-    __builtin_prefetch(from + x->cols - 1); /* it may begin in the middle of a line */
-}
-
 static void copy_row(double *restrict to, const pboost_matrix *x, size_t row, bool adjacent)
 {
-    const double *from = (const double *)x->data + (ptrdiff_t)row * x->row_stride;
+    const double *from = adjacent ? pboost_matrix_row(x, row) : NULL;
     for (size_t j = 0; adjacent && j < x->cols; j++)
         to[j] = from[j];
     for (size_t j = 0; !adjacent && j < x->cols; j++)
@@ -106,7 +96,7 @@ static void sum_chunk(void *context, size_t chunk, int worker)
         bags->start[bags->n_bags] - first < SUM_ROWS ? bags->start[bags->n_bags] : first + SUM_ROWS;
     double *restrict sum = task->sums + chunk * task->size, *restrict square = sum + d;
     double *room = square + d;
-    bool adjacent = bags->x->type == PBOOST_F64 && bags->x->col_stride == 1;
+    bool adjacent = pboost_matrix_has_whole_rows(bags->x);
     (void)worker;
     memset(sum, 0, 2 * d * sizeof *sum);
     if (bags->x->type == PBOOST_CURVED && task->row_room == NULL) {
@@ -119,7 +109,7 @@ static void sum_chunk(void *context, size_t chunk, int worker)
             room = task->row_room + (i - bags->start[0]) * d;
         for (size_t r = i; r < i + n; r++) {
             if (adjacent && r + ROWS_AHEAD < end)
-                ask_for(bags->x, bags->row[r + ROWS_AHEAD]);
+                pboost_prefetch_row(pboost_matrix_row(bags->x, bags->row[r + ROWS_AHEAD]), d);
             copy_row(room + (r - i) * d, bags->x, bags->row[r], adjacent);
         }
         add_rows(sum, square, room, task->base, n, d);

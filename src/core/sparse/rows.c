@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
 #include "base/sizes.h"
+#include "large.h"
 #include "try.h"
 
 #define CHUNK_ENTRIES ((size_t)1 << 16) /* about a tenth of a millisecond */

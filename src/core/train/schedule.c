@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/large.h"
 #include "base/names.h"
 #include "base/workspace.h"
+#include "large.h"
 #include "try.h"
 
 /* Last slice over first in a geometric schedule. */

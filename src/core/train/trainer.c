@@ -15,11 +15,11 @@
 #include "bags/bags.h"
 #include "bags/sort.h"
 #include "base/cancel.h"
-#include "base/large.h"
 #include "base/names.h"
 #include "base/options.h"
 #include "base/rng.h"
 #include "data/answers.h"
+#include "large.h"
 #include "train/schedule.h"
 #include "train/trainer.h"
 #include "try.h"
@@ -279,6 +279,16 @@ static pboost_status report_round(pboost_trainer *t, const slice *s, pboost_erro
     return PBOOST_OK;
 }
 
+/* What only rounds need; after the last one the answers stay. */
+static void free_round_memory(pboost_trainer *t)
+{
+    pboost_workspace_free(&t->work);
+    free(t->order);
+    free(t->score);
+    t->order = NULL;
+    t->score = NULL;
+}
+
 /* One round: score the next slice with the prior, make bags, ask, refit.  A row is in exactly one
  * slice, so its label is used once.  If a step fails after it has asked, the answers are in the
  * log, and the next step fits them. */
@@ -294,6 +304,8 @@ pboost_status pboost_trainer_step(pboost_trainer *t, pboost_error *err)
         TRY(ask_slice(t, &s, err));
     TRY(t->learner.fit(t->learner.self, &t->answers, first_bag_to_use(t), err));
     TRY(report_round(t, &s, err));
+    if (pboost_trainer_done(t))
+        free_round_memory(t);
 done:
     return st;
 }
@@ -549,10 +561,8 @@ void pboost_trainer_free(pboost_trainer *t)
         return;
     pboost_answers_clear(&t->answers);
     pboost_bags_free(&t->recalled);
-    pboost_workspace_free(&t->work);
-    free(t->order);
+    free_round_memory(t);
     free(t->group);
-    free(t->score);
     free(t->history);
     free(t);
 }

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
 #include "base/sizes.h"
+#include "large.h"
 #include "try.h"
 
 #define VALUE_NS 20.0 /* what a value takes on one thread */

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/large.h"
 #include "base/linalg.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "base/sizes.h"
+#include "large.h"
 #include "try.h"
 
 #define ROW_NS 5.0 /* what a row takes on one thread */

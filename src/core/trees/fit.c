@@ -19,6 +19,7 @@
 #include "fit/aggregate/dispersion.h"
 #include "trees/boost.h"
 #include "trees/checks.h"
+#include "trees/fit.h"
 #include "try.h"
 
 #define LEAST_VARIANCE 0.02 /* of what it is at the mean of all answers */
@@ -291,7 +292,30 @@ done:
     return st;
 }
 
-static pboost_status start_forests(forest_fit *f, const double *start, pboost_error *err)
+static pboost_status start_forest(forest_fit *f, size_t i, const double *start,
+                                  const forest_starts *starts, const pboost_columns *columns,
+                                  pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+    const boost_problem *p = &f->problem;
+    const double *from = f->options.fold_start != NULL ? f->options.fold_start[i] : start;
+    double *own = NULL;
+
+    if (starts != NULL) {
+        NEED(own = pboost_alloc(columns->rows, sizeof *own), err);
+        TRY(starts->fill(own, starts->self, i, err));
+        TRY(pboost_forest_rows_check(columns, own, NULL, p->row, p->rows, err));
+        from = own;
+    }
+    TRY(pboost_booster_init(&f->forest[i], p, f->fold, i, from, f->options.threads, err));
+    f->forest[i].from = NULL; /* the predictors begin with it */
+done:
+    free(own);
+    return st;
+}
+
+static pboost_status start_forests(forest_fit *f, const double *start, const forest_starts *starts,
+                                   const pboost_columns *columns, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     boost_problem *p = &f->problem;
@@ -308,10 +332,8 @@ static pboost_status start_forests(forest_fit *f, const double *start, pboost_er
     NEED(f->first_size = pboost_alloc(m, sizeof(double)), err);
     NEED(f->first_weight = pboost_alloc(m, sizeof(double)), err);
     NEED(f->best_mean = pboost_alloc(m, sizeof(double)), err);
-    for (size_t i = 0; i < f->n_forests; i++) {
-        const double *from = f->options.fold_start != NULL ? f->options.fold_start[i] : start;
-        TRY(pboost_booster_init(&f->forest[i], p, f->fold, i, from, f->options.threads, err));
-    }
+    for (size_t i = 0; i < f->n_forests; i++)
+        TRY(start_forest(f, i, start, starts, columns, err));
     for (size_t i = 0; i < f->n_works; i++)
         TRY(pboost_boost_work_init(&f->work[i], p, err));
     look(f);
@@ -408,11 +430,12 @@ done:
     return st;
 }
 
-pboost_status pboost_forest_fit(pboost_forest *out, double *intercept, pboost_forest_report *report,
-                                double *left_out, const pboost_columns *columns,
-                                const double *start, const double *weight,
-                                const pboost_answers *answers, size_t first_bag,
-                                const pboost_forest_options *options, pboost_error *err)
+pboost_status pboost_forest_fit_from(pboost_forest *out, double *intercept,
+                                     pboost_forest_report *report, double *left_out,
+                                     const pboost_columns *columns, const double *start,
+                                     const forest_starts *starts, const double *weight,
+                                     const pboost_answers *answers, size_t first_bag,
+                                     const pboost_forest_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     forest_fit f = {.options = PBOOST_FOREST_OPTIONS_INIT};
@@ -429,7 +452,7 @@ pboost_status pboost_forest_fit(pboost_forest *out, double *intercept, pboost_fo
     bag_data data = pboost_bag_data(&features, answers, first_bag);
     TRY(pboost_forest_data_check(&data, columns, answers, &f.options, err));
     TRY(open_problem(&f.problem, &data, columns, weight, &f.options, err));
-    TRY(start_forests(&f, start, err));
+    TRY(start_forests(&f, start, starts, columns, err));
     TRY(grow_forests(&f, err));
     TRY(average(out, intercept, &f, err));
     if (left_out != NULL)
@@ -446,4 +469,14 @@ done:
     if (st != PBOOST_OK)
         pboost_forest_free(out);
     return st;
+}
+
+pboost_status pboost_forest_fit(pboost_forest *out, double *intercept, pboost_forest_report *report,
+                                double *left_out, const pboost_columns *columns,
+                                const double *start, const double *weight,
+                                const pboost_answers *answers, size_t first_bag,
+                                const pboost_forest_options *options, pboost_error *err)
+{
+    return pboost_forest_fit_from(out, intercept, report, left_out, columns, start, NULL, weight,
+                                  answers, first_bag, options, err);
 }

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
 #include "base/sizes.h"
+#include "large.h"
 #include "try.h"
 
 #define PART_NS 2.0 /* what a row takes on one thread */

@@ -291,6 +291,60 @@ static void other_is_a_level(void **unused)
     pboost_table_free(t);
 }
 
+/* Writes a table of numbers, some beyond a limit, a category and a column not used. */
+static pboost_table *make_long_table(void)
+{
+    enum { ROWS = 1000 };
+    static char text[64 * ROWS];
+    int used = snprintf(text, sizeof text, "a,b,c,d,rest\n");
+    for (int i = 0; i < ROWS; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%d.5,%d,%c,%d,%d\n", i, 7 * i,
+                         'u' + i % 3, i % 50, i);
+    return table_of(text);
+}
+
+/* What a table loses is in x; columns for trees refer to x before it is filled. */
+static void takes_numbers_from_a_table(void **unused)
+{
+    pboost_table *t = make_long_table();
+    const bool use[] = {true, true, true, true, false};
+    size_t rows = pboost_table_rows(t), col;
+    const double *number;
+    double *x[2];
+    pboost_encoding e;
+    pboost_sources s;
+    pboost_error err = {0};
+
+    (void)unused;
+    assert_ok(pboost_encoding_learn(&e, t, (pboost_encoding_options[]){encoding_options(use, true)},
+                                    &err),
+              err);
+    e.feature[3].winsorize = true;
+    e.feature[3].lower = 1.0;
+    e.feature[3].upper = 1e3;
+    for (size_t i = 0; i < 2; i++)
+        x[i] = malloc(rows * e.n_columns * sizeof **x);
+    assert_ok(pboost_encoding_apply_straight(x[0], NULL, &e, t, &err), err);
+    assert_ok(pboost_sources_read(&s, NULL, &e, t, &err), err);
+    assert_ok(pboost_sources_own(&s, &e, x[1], e.n_columns, &err), err);
+    assert_ok(pboost_encoding_take_straight(x[1], &e, t, &err), err);
+    assert_memory_equal(x[0], x[1], rows * e.n_columns * sizeof **x);
+
+    assert_ptr_equal(s.columns.column[0].number, x[1]);
+    assert_ptr_equal(s.columns.column[3].number, s.block[3]); /* some cells are not in x */
+    assert_true(s.columns.column[3].number[50] == 0.0);
+    assert_fails(pboost_encoding_apply_straight(x[0], NULL, &e, t, &err), PBOOST_INVALID, err,
+                 "column 'a' was not read");
+    assert_ok(pboost_table_find(&col, t, "rest", &err), err);
+    assert_ok(pboost_table_numbers(&number, t, col, false, &err), err);
+    assert_true(number[rows - 1] == (double)rows - 1.0);
+    pboost_sources_free(&s);
+    free(x[0]);
+    free(x[1]);
+    pboost_encoding_free(&e);
+    pboost_table_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +354,7 @@ int main(void)
         cmocka_unit_test(refuses_to_save_what_cannot_be_read_back),
         cmocka_unit_test(reads_source_columns),
         cmocka_unit_test(other_is_a_level),
+        cmocka_unit_test(takes_numbers_from_a_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

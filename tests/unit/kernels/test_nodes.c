@@ -105,7 +105,8 @@ static void check_times(const node_kernels *k, const fixture *f)
 
 static void check_swap(const node_kernels *k, const fixture *f)
 {
-    size_t d = f->rows.stride, a[] = {0, 2, 3}, b[] = {7, 5, 11};
+    size_t d = f->rows.stride;
+    uint32_t a[] = {0, 2, 3}, b[] = {7, 5, 11};
     float *moved = malloc(sizeof f->z);
     memcpy(moved, f->z, sizeof f->z);
     k->swap(moved, d, a, b, 3);

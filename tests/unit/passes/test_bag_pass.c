@@ -106,6 +106,64 @@ static void moments_do_not_depend_on_the_layout(void **state)
     }
 }
 
+static void run_pass(double *mean, double *jacobian, const bag_rows *rows, const bag_units *units)
+{
+    pboost_error err = {0};
+    double parameter[32];
+    bag_pass pass;
+    bag_moments at;
+    for (size_t j = 0; j < 32; j++)
+        parameter[j] = 0.3 - 0.05 * (double)j;
+    assert_int_equal(pboost_bagpass_init(&pass, rows, PBOOST_LOGISTIC, true, units, 1, &err),
+                     PBOOST_OK);
+    assert_int_equal(pboost_bag_moments_init(&at, &pass, &err), PBOOST_OK);
+    pboost_bagpass_run(&at, &pass, parameter);
+    memcpy(mean, at.mean, BAGS * sizeof *mean);
+    memcpy(jacobian, at.jacobian, BAGS * pass.stride * sizeof *jacobian);
+    pboost_bag_moments_free(&at);
+    pboost_bagpass_free(&pass);
+}
+
+/* Rows that a pass takes from all over the table give the bits of rows side by side. */
+static void scattered_rows_have_the_same_bits(void **state)
+{
+    (void)state;
+    enum { COLS = 20, STRIDE = 24 };
+    fixture f = make(COLS);
+    double center[COLS] = {0.5}, scale[COLS], mean[2][BAGS], jacobian[2][BAGS * STRIDE];
+    for (size_t j = 0; j < COLS; j++)
+        scale[j] = 1.5;
+    bag_units units = {NULL, center, scale};
+    bag_rows rows = {.x = &f.layout[0], .n_bags = BAGS, .start = f.start};
+    assert_true(pboost_bagpass_takes_rows(rows.x));
+    run_pass(mean[0], jacobian[0], &rows, &units);
+
+    double *moved = malloc(ROWS * COLS * sizeof *moved);
+    pboost_matrix scattered = pboost_matrix_f64(moved, ROWS, COLS);
+    for (size_t i = 0; i < ROWS; i++) {
+        f.row[i] = i * 7 % ROWS;
+        memcpy(moved + f.row[i] * COLS, f.table.x + i * COLS, COLS * sizeof *moved);
+    }
+    rows.x = &scattered;
+    rows.row = f.row;
+    run_pass(mean[1], jacobian[1], &rows, &units);
+    assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
+    assert_memory_equal(jacobian[0], jacobian[1], sizeof jacobian[0]);
+    free(moved);
+    fixture_free(&f);
+}
+
+static void narrow_and_turned_tables_are_copied(void **state)
+{
+    (void)state;
+    fixture f = make(8), wide = make(9);
+    assert_false(pboost_bagpass_takes_rows(&f.layout[0]));
+    assert_false(pboost_bagpass_takes_rows(&wide.layout[1]));
+    assert_false(pboost_bagpass_takes_rows(&wide.layout[2]));
+    fixture_free(&f);
+    fixture_free(&wide);
+}
+
 /* Standardised on the way, each layout in its own manner. */
 static void fits_do_not_depend_on_the_layout(void **state)
 {
@@ -130,6 +188,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(moments_do_not_depend_on_the_layout),
+        cmocka_unit_test(scattered_rows_have_the_same_bits),
+        cmocka_unit_test(narrow_and_turned_tables_are_copied),
         cmocka_unit_test(fits_do_not_depend_on_the_layout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

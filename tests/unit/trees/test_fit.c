@@ -1,6 +1,7 @@
 /* Forests fitted to answers: what they learn, what they refuse, and that threads do not matter. */
 #include "testing.h"
 
+#include "trees/fit.h"
 #include "unit/trees/support.h"
 
 typedef struct {
@@ -429,6 +430,44 @@ static void test_folds_may_be_given(void **state)
     curve_close(&t);
 }
 
+typedef struct {
+    const double *start[2];
+    size_t rows;
+} given_starts;
+
+static pboost_status copy_start(double *eta, void *self, size_t fold, pboost_error *err)
+{
+    const given_starts *g = self;
+    if (g->start[fold] == NULL)
+        return pboost_fail(err, PBOOST_CANCELLED, "no start");
+    memcpy(eta, g->start[fold], g->rows * sizeof *eta);
+    return PBOOST_OK;
+}
+
+/* Starts that are computed one after the other are those that are given all at once. */
+static void check_computed_starts(const curve_table *t, const pboost_answers *a,
+                                  pboost_forest_options o)
+{
+    given_starts given = {{o.fold_start[0], o.fold_start[1]}, t->n};
+    forest_starts starts = {&given, copy_start};
+    grown two = grow(&t->columns, NULL, NULL, a, &o);
+    pboost_forest forest;
+    double intercept;
+    pboost_error err;
+    o.fold_start = NULL;
+    assert_ok(pboost_forest_fit_from(&forest, &intercept, NULL, NULL, &t->columns, NULL, &starts,
+                                     NULL, a, 0, &o, &err),
+              err);
+    assert_same_forest(&forest, &two.forest);
+    assert_true(intercept == two.intercept);
+    pboost_forest_free(&forest);
+    given.start[1] = NULL;
+    assert_fails(pboost_forest_fit_from(&forest, &intercept, NULL, NULL, &t->columns, NULL, &starts,
+                                        NULL, a, 0, &o, &err),
+                 PBOOST_CANCELLED, err, "no start");
+    grown_free(&two);
+}
+
 /* A start for each fold: equal ones are one start; otherwise each forest has its own. */
 static void test_folds_may_have_starts(void **state)
 {
@@ -458,6 +497,7 @@ static void test_folds_may_have_starts(void **state)
     two = grow(&t.columns, NULL, NULL, &a, &o);
     for (size_t b = 0; b < a.n_bags; b++)
         assert_true((one.left_out[b] == two.left_out[b]) == (fold[b] == 0));
+    check_computed_starts(&t, &a, o);
     other[a.row[0]] = NAN;
     assert_fails(
         pboost_forest_fit(&forest, &intercept, NULL, NULL, &t.columns, NULL, NULL, &a, 0, &o, &err),

@@ -47,16 +47,17 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
                                     const pboost_fit_options *options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
-    bool curved = data->rows.x->type == PBOOST_CURVED; /* a copy would be many times as large */
+    const pboost_matrix *x = data->rows.x; /* a copy with curves would be many times as large */
+    bool in_place = x->type == PBOOST_CURVED || pboost_bagpass_takes_rows(x);
 
     *out = (aggregate_fit){.data = *data, .options = options};
-    if (curved)
+    if (in_place)
         TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
     else
         TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept, false,
                                options->threads, err));
-    TRY(pboost_bagpass_init(&out->pass, curved ? &data->rows : &out->rows.rows, options->family,
-                            options->intercept, curved ? &out->units.units : &out->rows.units,
+    TRY(pboost_bagpass_init(&out->pass, in_place ? &data->rows : &out->rows.rows, options->family,
+                            options->intercept, in_place ? &out->units.units : &out->rows.units,
                             options->threads, err));
     TRY(pboost_aggregate_reserve(out, err));
 done:

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/large.h"
 #include "base/parallel.h"
 #include "base/sizes.h"
 #include "fit/overlap/overlap.h"
+#include "large.h"
 #include "try.h"
 
 #define COLUMNS_AT_ONCE 32 /* of a matrix that is whitened */

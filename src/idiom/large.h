@@ -8,11 +8,12 @@
 
 #include <stdlib.h>
 
-#include <try.h>
-
-#include "base/system.h"
+#include "try.h"
 
 #define LARGE_PAGE ((size_t)1 << 21)
+
+/* Asks for large pages under this memory.  Only speed depends on the answer. */
+void pboost_system_large_pages(void *memory, size_t bytes); /* src/core/base/system.c */
 
 static inline void *pboost_alloc_large(size_t n, size_t size)
 {
