@@ -408,7 +408,7 @@ def limits_section(rows):
         out += ["## Limits: one aggregate fit against memory", "",
                 "An aggregate fit on bags of 16 from features, one thread, λ = 1, cold start.  The rows of such a "
                 "bag are anywhere in the table.  The limit is the time in which this machine copies them once into the order "
-                "of the bags, as fits of at most eight columns do, in memory that was used before, and reads the "
+                "of the bags, as fits of at most 2^24 numbers do, in memory that was used before, and reads the "
                 "table as often as the fit passes over it, both measured in the same run; to reach: 3×.", "", f"Measured on {fit['where']}.", "",
                 *table(["family", "table", "passes", "time", "copy", "passes' reads", "read at", "time / limit"], lines)]
     return out

@@ -4,6 +4,16 @@
 #include "fit/aggregate/ridge_evidence.h"
 #include "try.h"
 
+/* Passes are faster over a copy of the rows in the order of the bags.  A copy of more numbers than
+ * this, 128 MiB, is not worth its memory. */
+#define MOST_COPIED ((size_t)1 << 24)
+
+static bool is_large(const bag_data *data)
+{
+    size_t rows = data->rows.start[data->rows.n_bags] - data->rows.start[0];
+    return rows > MOST_COPIED / data->rows.x->cols;
+}
+
 static bool has_noise(const bag_data *data)
 {
     for (size_t b = 0; b < data->rows.n_bags; b++)
@@ -48,7 +58,7 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
 {
     pboost_status st = PBOOST_OK;
     const pboost_matrix *x = data->rows.x; /* a copy with curves would be many times as large */
-    bool in_place = x->type == PBOOST_CURVED || pboost_bagpass_takes_rows(x);
+    bool in_place = x->type == PBOOST_CURVED || (pboost_bagpass_takes_rows(x) && is_large(data));
 
     *out = (aggregate_fit){.data = *data, .options = options};
     if (in_place)
