@@ -225,7 +225,8 @@ def report(path: str, chart: str | None) -> None:
     for what in ("shuffled", "written"):
         sums = [sum(s.get(what, 0) for s in r["stages"].values()) for r in results]
         cells = [f"{b / r['rows']:.0f}" for b, r in zip(sums, results, strict=True)]
-        line(f"{what}, bytes a row", cells)
+        if any(sums):  # Spark's log has no bytes of files that tasks write themselves
+            line(f"{what}, bytes a row", cells)
     if chart is not None:
         series: dict[str, list[tuple[float, float]]] = defaultdict(list)
         for r in results:
