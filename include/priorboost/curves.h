@@ -178,6 +178,7 @@ typedef struct pboost_mixture_report {
     size_t bags;
     double dispersion;                                /* of the GLM */
     double misfit;                                    /* of the mixture */
+    bool worse_than_constant;                         /* its misfit is larger than the constant's */
     pboost_member_report member[PBOOST_MEMBER_KINDS]; /* by kind */
 } pboost_mixture_report;
 

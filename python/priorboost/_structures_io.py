@@ -142,6 +142,7 @@ class MixtureReport(Structure):
         ("bags", c_size_t),
         ("dispersion", c_double),
         ("misfit", c_double),
+        ("worse_than_constant", c_bool),
         ("member", MemberReport * 5),
     ]
 

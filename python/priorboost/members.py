@@ -292,8 +292,7 @@ def fit_mixture(
     size = ctypes.sizeof(_library.MixtureOptions)
     how = _library.MixtureOptions(size, (1 << len(_KINDS)) - 1, fit, trees)
     check(call or lib.mixture_fit, mixture, report, features, sources.lend(), answers, 0, how)
-    constant = report.member[0]
     try:
-        return read_members(mixture), constant.fitted and report.misfit > constant.misfit
+        return read_members(mixture), report.worse_than_constant
     finally:
         lib.mixture_free(mixture)

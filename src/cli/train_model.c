@@ -130,7 +130,7 @@ pboost_status train_fit_mixture(train_result *result, cli_context *cli, const tr
     result->mixture_misfit = report.misfit;
     result->n_warnings = 0; /* those of the rounds are about their GLM alone */
     result->usable = true;  /* the constant model is a member */
-    if (report.misfit > result->misfit[PBOOST_MEMBER_CONSTANT])
+    if (report.worse_than_constant)
         train_warn(result, "a constant predicts bags that were left out better than this model "
                            "does: the answers say too little; ask for more bags");
 done:

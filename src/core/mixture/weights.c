@@ -156,6 +156,7 @@ void pboost_mixture_weigh(pboost_mixture_report *report, const double *of_kind, 
     expect(expected, of_kind, kind, n, gain);
     pboost_mixture_weights(weight, expected, SPREAD / sqrt(scale), bags);
     report->misfit = pboost_mixture_misfit(weight, bags);
+    report->worse_than_constant = report->misfit > report->member[PBOOST_MEMBER_CONSTANT].misfit;
     for (size_t i = 0; i < n; i++)
         report->member[kind[i]].weight = weight[i];
 }
