@@ -138,13 +138,13 @@ static pass_sums remote_sums(void *self, const double *theta, double intercept, 
             r->parts->sums(r->parts->self, point(r, theta, intercept), gram, sums, &r->error);
     if (r->status != PBOOST_OK)
         return (pass_sums){.value = NAN};
-    return (pass_sums){sums[PART_VALUE],
-                       sums[PART_RESIDUAL],
-                       sums[PART_CURVATURE],
-                       gradient,
-                       gradient + d,
-                       gradient + 2 * d,
-                       d};
+    return (pass_sums){.value = sums[PART_VALUE],
+                       .residual = sums[PART_RESIDUAL],
+                       .curvature = sums[PART_CURVATURE],
+                       .gradient = gradient,
+                       .cross = gradient + d,
+                       .gram = gradient + 2 * d,
+                       .stride = d};
 }
 
 static pass_direction remote_direction(void *self, const double *theta, double intercept)

@@ -23,7 +23,7 @@
 #define SHIFT_RATIO 16.0               /* mean over standard deviation from which it is */
 
 /* The head of a chunk's sums; then gradient, cross and gram. */
-enum { SUM_REACH = EVENT_SUMS, SUM_SLOPE, SUM_LENGTH, SUM_HEAD = 8 };
+enum { SUM_REACH = EVENT_SUMS, SUM_SLOPE, SUM_LENGTH, SUM_SQUARES, SUM_HEAD = 8 };
 
 bool pboost_pass_shift(double *shift, const pboost_samples *s)
 {
@@ -351,6 +351,8 @@ static void add_chunk(void *context, size_t chunk, int worker)
             kernels->gradient(gradient, cross, p.panel, p.residual, p.curvature);
         if (task->gram)
             kernels->gram(gram, p.panel, p.curvature);
+        for (size_t i = 0; task->gram && i < count; i++)
+            head[SUM_SQUARES] += p.curvature[i] * p.curvature[i];
     }
     if (plan->turned)
         kernels->finish_columns(gradient, cross, gram, lanes, task->gram);
@@ -376,9 +378,14 @@ pass_sums pboost_pass_run(pass_plan *plan, const double *theta, double intercept
     for (size_t i = 0; plan->scale != 1.0 && i < used; i++)
         head[i] *= plan->scale;
     double *gradient = head + SUM_HEAD;
-    return (pass_sums){head[EVENT_LOSS], head[EVENT_RESIDUAL],    head[EVENT_CURVATURE],
-                       gradient,         gradient + plan->padded, gradient + 2 * plan->padded,
-                       plan->padded};
+    return (pass_sums){.value = head[EVENT_LOSS],
+                       .residual = head[EVENT_RESIDUAL],
+                       .curvature = head[EVENT_CURVATURE],
+                       .squares = head[SUM_SQUARES],
+                       .gradient = gradient,
+                       .cross = gradient + plan->padded,
+                       .gram = gradient + 2 * plan->padded,
+                       .stride = plan->padded};
 }
 
 static void direction_chunk(void *context, size_t chunk, int worker)

@@ -41,6 +41,7 @@ typedef struct pass_plan {
  * filled. */
 typedef struct {
     double value, residual, curvature; /* sums over the samples */
+    double squares;                    /* of curvatures, with gram if rows are not turned */
     double *gradient, *cross, *gram;   /* cross and gram only of a pass that was asked for them */
     size_t stride;
 } pass_sums;

@@ -14,13 +14,15 @@
 #include "base/options.h"
 #include "try.h"
 
-#define SLOPE_OF_ZERO 1e-13 /* a relative slope at infinity that rounding may leave of 0 */
+#define SLOPE_OF_ZERO 1e-13        /* a relative slope at infinity that rounding may leave of 0 */
+#define SURE_ROWS_PER_PARAMETER 50 /* a Hessian of so many samples needs no shrinking */
 
 /* ---- The objective --------------------------------------------------------------------------- */
 
 typedef struct {
     event_problem *problem;
-    const row_pass *pass, *rough;
+    const row_pass *pass;
+    pass_plan *rough;
 } objective;
 
 /* theta becomes that of x; returns the intercept. */
@@ -45,37 +47,55 @@ static void fill_hessian(double *hessian, const event_problem *p, const pass_sum
     }
 }
 
-static double evaluate_pass(event_problem *p, const row_pass *pass, const double *x,
-                            double *gradient, double *hessian)
+static double evaluate(void *self, const double *x, double *gradient, double *hessian)
 {
+    const objective *o = self;
+    event_problem *p = o->problem;
     double l2 = p->l2, penalty = 0.0, intercept = unpack(p, x);
     size_t first = p->options->intercept;
-    pass_sums sums = pass->sums(pass->self, p->theta, intercept, hessian != NULL);
+    pass_sums sums = o->pass->sums(o->pass->self, p->theta, intercept, hessian != NULL);
     if (isnan(sums.value))
         return NAN;
-    if (gradient != NULL) {
-        if (first)
-            gradient[0] = sums.residual;
-        for (size_t j = 0; j < p->cols; j++) {
-            gradient[first + j] = sums.gradient[j] + l2 * p->theta[j];
-            penalty += p->theta[j] * p->theta[j];
-        }
+    if (first)
+        gradient[0] = sums.residual;
+    for (size_t j = 0; j < p->cols; j++) {
+        gradient[first + j] = sums.gradient[j] + l2 * p->theta[j];
+        penalty += p->theta[j] * p->theta[j];
     }
     if (hessian != NULL)
         fill_hessian(hessian, p, &sums);
     return sums.value + (l2 > 0.0 ? 0.5 * l2 * penalty : 0.0);
 }
 
-static double evaluate(void *self, const double *x, double *gradient, double *hessian)
+/* Few samples make columns look correlated that are not.  Multiplies the entries beside the
+ * diagonal by the part of their squares, as correlations, that is not due to chance, 1 / samples
+ * each; returns it. */
+static double shrink(double *hessian, size_t n, double samples)
 {
-    const objective *o = self;
-    return evaluate_pass(o->problem, o->pass, x, gradient, hessian);
+    double seen = 0.0, chance = 0.5 * (double)n * (double)(n - 1) / samples;
+    if (samples >= SURE_ROWS_PER_PARAMETER * (double)n)
+        return 1.0;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = hessian + i * n;
+        for (size_t j = 0; j < i; j++)
+            seen += row[j] * row[j] / (row[i] * hessian[j * n + j]);
+    }
+    double real = seen > chance ? 1.0 - chance / seen : 0.0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            hessian[i * n + j] *= real;
+    return real;
 }
 
 static void rough_hessian(void *self, const double *x, double *hessian)
 {
     const objective *o = self;
-    evaluate_pass(o->problem, o->rough, x, NULL, hessian);
+    event_problem *p = o->problem;
+    double intercept = unpack(p, x);
+    pass_sums sums = pboost_pass_run(o->rough, p->theta, intercept, true);
+    double samples = sums.curvature * sums.curvature / sums.squares / o->rough->scale;
+    fill_hessian(hessian, p, &sums);
+    p->correlated = shrink(hessian, p->n_parameters, samples);
 }
 
 static pass_direction look_along(const objective *o, const double *step)
@@ -98,15 +118,15 @@ static bool recedes(void *self, const double *step)
 /* ---- Fitting --------------------------------------------------------------------------------- */
 
 pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, event_problem *problem,
-                                    const row_pass *pass, const row_pass *rough,
-                                    const event_goal *goal, pboost_error *err)
+                                    const row_pass *pass, pass_plan *rough, const event_goal *goal,
+                                    pboost_error *err)
 {
     bool curved = problem->family->curved, definite = problem->l2 > 0.0;
     objective self = {problem, pass, rough};
     pboost_objective f = {.n = problem->n_parameters,
                           .self = &self,
                           .evaluate = evaluate,
-                          .rough_hessian = rough->sums != NULL ? rough_hessian : NULL,
+                          .rough_hessian = rough != NULL ? rough_hessian : NULL,
                           .reach = reach,
                           .recedes = goal->may_recede && curved && !definite ? recedes : NULL};
     pboost_newton_options newton = {.max_iterations = goal->max_iterations,
@@ -133,7 +153,7 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
 
     if (!pboost_is_zero(x, n)) {
         goal.keeps_hessian = p->keeps_hessian;
-        TRY(pboost_event_minimise(x, report, p, &p->pass, &p->rough, &goal, err));
+        TRY(pboost_event_minimise(x, report, p, &p->pass, p->rough, &goal, err));
         if (report->started && !(curved && report->rank < n))
             goto done;
         goal.keeps_hessian = false;
@@ -141,13 +161,13 @@ static pboost_status minimise_from_best(double *x, pboost_newton_report *report,
     }
     if (p->warm_up != NULL) {
         TRY(p->warm_up(x, p, err));
-        TRY(pboost_event_minimise(x, report, p, &p->pass, &p->rough, &goal, err));
+        TRY(pboost_event_minimise(x, report, p, &p->pass, p->rough, &goal, err));
         if (report->started && report->rank == n)
             goto done;
         memset(x, 0, n * sizeof *x);
     }
     goal.limit = INFINITY;
-    TRY(pboost_event_minimise(x, report, p, &p->pass, &p->rough, &goal, err));
+    TRY(pboost_event_minimise(x, report, p, &p->pass, p->rough, &goal, err));
 done:
     return st;
 }

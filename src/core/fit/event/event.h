@@ -19,7 +19,8 @@ typedef struct event_problem {
     size_t cols, n_parameters;
     double *theta;      /* to work with: padded, zeros after the columns */
     row_pass pass;      /* over all samples */
-    row_pass rough;     /* whose Hessian is a cheap estimate; NULL: none */
+    pass_plan *rough;   /* whose Hessian is a cheap estimate; NULL: none */
+    double correlated;  /* what the last such estimate kept beside the diagonal, 0 to 1 */
     bool keeps_hessian; /* a fit that continues from a start computes one */
     double at_zero;     /* the value where all parameters are 0 */
     bool overflows;     /* said by the fit: even there it is not finite */
@@ -45,8 +46,8 @@ pboost_status pboost_event_begin(event_problem *problem, pboost_fit_options *opt
 
 /* Minimises the sum of losses over `pass`, from x and in place. */
 pboost_status pboost_event_minimise(double *x, pboost_newton_report *report, event_problem *problem,
-                                    const row_pass *pass, const row_pass *rough,
-                                    const event_goal *goal, pboost_error *err);
+                                    const row_pass *pass, pass_plan *rough, const event_goal *goal,
+                                    pboost_error *err);
 
 /* Fits from coef.  shift (by column, NULL: 0) is what the passes take off the columns. */
 pboost_status pboost_event_solve(pboost_coef *coef, pboost_fit_report *report,

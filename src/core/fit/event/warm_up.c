@@ -1,8 +1,8 @@
 /* Large tables are fitted on a 64th and an 8th of the samples first, so that full passes are needed
  * only to refine.  With many columns a Gram matrix costs more than several gradients; then the
  * Hessian of an 8th of the samples is used instead of that of all, and that of a 64th instead of
- * that of the 8th.  A fit that continues from another has no use for these parts: it computes the
- * Hessian of all samples, once. */
+ * that of the 8th, or of all if columns are hardly correlated.  A fit that continues from another
+ * has no use for these parts: it computes the Hessian of all samples, once. */
 #include <math.h>
 
 #include "fit/event/event.h"
@@ -16,6 +16,7 @@
 #define FEWEST_ROWS_PER_PARAMETER 6  /* for a Hessian of any use */
 #define WARM_UP_ITERATIONS 12
 #define WARM_UP_TOLERANCE 1e-3 /* the step taken within it leaves about its square */
+#define HARDLY_CORRELATED 0.5  /* see event_problem.correlated */
 #define COSTLY_COLUMNS 24      /* from this number of columns on a rough Hessian saves time */
 
 static bool hessian_is_costly(const event_problem *p)
@@ -40,16 +41,17 @@ done:
     return st;
 }
 
-/* Fits the samples of one plan, roughly.  What it finds is only a place to start. */
+/* Fits the samples of one plan, roughly.  What it finds is only a place to start, and no nearer to
+ * the minimum over all samples than its parameters per sample. */
 static pboost_status fit_part(double *x, event_problem *p, pass_plan *plan, pass_plan *rough,
                               pboost_error *err)
 {
     pboost_newton_report ignored;
-    event_goal goal = {WARM_UP_ITERATIONS, WARM_UP_TOLERANCE, INFINITY, false, false};
-    row_pass pass = pboost_pass_local(plan), cheap = {0};
-    if (hessian_is_costly(p))
-        cheap = pboost_pass_local(rough);
-    return pboost_event_minimise(x, &ignored, p, &pass, &cheap, &goal, err);
+    double tolerance = fmax(WARM_UP_TOLERANCE, (double)p->n_parameters / (double)plan->count);
+    event_goal goal = {WARM_UP_ITERATIONS, tolerance, INFINITY, false, false};
+    row_pass pass = pboost_pass_local(plan);
+    return pboost_event_minimise(x, &ignored, p, &pass, hessian_is_costly(p) ? rough : NULL, &goal,
+                                 err);
 }
 
 static pboost_status warm_up(double *x, event_problem *p, pboost_error *err)
@@ -69,7 +71,7 @@ static pboost_status warm_up(double *x, event_problem *p, pboost_error *err)
         TRY(fit_part(x, p, &parts->coarse, &parts->coarse, err));
     TRY(fit_part(x, p, &parts->fine, few ? &parts->fine : &parts->coarse, err));
     if (hessian_is_costly(p))
-        p->rough = pboost_pass_local(&parts->fine);
+        p->rough = few || p->correlated > HARDLY_CORRELATED ? &parts->fine : &parts->coarse;
 done:
     return st;
 }
