@@ -455,12 +455,12 @@ static pboost_status audit_witness(pboost_audit *out, pboost_ledger *l, pboost_e
     pboost_error why = {0};
     auditing a = {.out = out};
 
-    pthread_mutex_lock(&l->witness.mutex);
+    (void)pboost_witness_acquire(&l->witness, INT64_MAX);
     if (l->witness.fd < 0)
         st = pboost_witness_open(&l->witness, NULL, NULL, &why);
     if (st == PBOOST_OK)
         st = pboost_witness_check(&l->witness, l->write.store, &why);
-    pthread_mutex_unlock(&l->witness.mutex);
+    pboost_witness_release(&l->witness);
     if (st == PBOOST_REFUSED || is_damage(st, l->write.store)) {
         pboost_audit_found(&a, "%s", why.message);
         return PBOOST_OK;

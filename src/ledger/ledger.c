@@ -1,15 +1,18 @@
 /* A question, answered in one transaction.
  *
- * Claim the rows, sum, draw noise, store the reply's bytes, append to the chain, commit; then write
- * to the witness; only then is the reply sent.  A failure before the commit undoes all of it.  The
- * noise that was drawn is then lost together with its claim, so a client never sees two draws for
- * one question.
+ * Claim the rows, sum, draw noise, store the reply's bytes, append to the chain, commit; then sync
+ * the store, write to the witness and sync it; only then is the reply sent.  A failure before the
+ * commit undoes all of it, and so does a power failure before the sync.  The noise that was drawn
+ * is then lost together with its claim, so a client never sees two draws for one question.
+ *
+ * The store is not locked while the disk works, so that clients who wait at the same time share the
+ * syncs (pboost_ledger_cover).  A retry that finds the answer waits in the same way.
  *
  * Where the oracle has several stores, each claims its own rows in a thread of its own, and the
  * sums of all meet in memory before the noise is drawn, once.  The other stores commit their claims
- * first, the store with the reply last.  So an answer that exists has all its claims; if the
- * process ends in between, the claims that were committed stay, the question has no answer, and a
- * retry is refused, because nobody could tell whether an answer was once there.
+ * first, durably, the store with the reply last.  So an answer that exists has all its claims; if
+ * the process ends in between, the claims that were committed stay, the question has no answer, and
+ * a retry is refused, because nobody could tell whether an answer was once there.
  *
  * Rows are checked twice.  The copy in memory, brought up to date under the store's write lock,
  * says which rows are at fault; the store's own record (claims.c) forbids a second claim even if
@@ -465,10 +468,11 @@ done:
 static pboost_status commit_shard(asking *a, shard *h, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    store *s = h->l->write.store;
 
     if (h->n == 0 && h != a->shard)
         return PBOOST_OK;
-    TRY(pboost_store_commit(h->l->write.store, err));
+    TRY(h == a->shard ? pboost_store_commit_unsynced(s, err) : pboost_store_commit(s, err));
     pboost_labels_spend(&h->l->labels, h->slot, h->n, true);
     h->l->labels.link = h->link;
     h->entry = h->link.number;
@@ -476,7 +480,7 @@ done:
     return st;
 }
 
-/* Before the reply leaves, the witness of each store has its entry. */
+/* Before the reply leaves, each store and its witness have its entry on the disk. */
 static pboost_status cover_shard(asking *a, shard *h, pboost_error *err)
 {
     (void)a;

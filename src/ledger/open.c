@@ -276,17 +276,24 @@ done:
     return st;
 }
 
+static pboost_status refuse_broken(pboost_error *err)
+{
+    return pboost_fail(err, PBOOST_ORACLE,
+                       "the store has failed; the process must end and be started again");
+}
+
+/* Whoever has the witness covers all who have committed by then; those who commit meanwhile wait,
+ * and one of them covers all of these.  After a failed sync the next one may succeed although
+ * something is lost, so none is tried. */
 pboost_status pboost_ledger_cover(pboost_ledger *l, int64_t number, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     witness *w = &l->witness;
 
-    if (w->fd < 0 || number <= w->covered)
+    if (!pboost_witness_acquire(w, number))
         return PBOOST_OK;
-    pthread_mutex_lock(&w->mutex); /* who waits here is often covered by the one before */
-    if (number > w->covered)
-        st = pboost_witness_append(w, &l->read, err);
-    pthread_mutex_unlock(&w->mutex);
+    st = pboost_ledger_broken(l) ? refuse_broken(err) : pboost_witness_append(w, &l->read, err);
+    pboost_witness_release(w);
     return st;
 }
 
@@ -315,6 +322,7 @@ pboost_status pboost_ledger_begin(pboost_ledger **out, const pboost_ledger_optio
     pthread_cond_init(&l->write.turn, NULL);
     pthread_cond_init(&l->read.turn, NULL);
     pthread_mutex_init(&l->witness.mutex, NULL);
+    pthread_cond_init(&l->witness.released, NULL);
     l->witness.fd = -1;
     l->witness.covered = -1;
     l->write.seen.number = l->read.seen.number = -1;
@@ -347,6 +355,22 @@ done:
     return st;
 }
 
+/* Both are left as they are where one is broken: the last to close would otherwise move the log,
+ * which may not be whole, into the file. */
+static void close_stores(const pboost_ledger *l)
+{
+    store *const side[] = {l->read.store, l->write.store};
+    bool broken = false;
+
+    for (size_t i = 0; i < 2; i++)
+        broken = broken || (side[i] != NULL && side[i]->broken);
+    for (size_t i = 0; i < 2; i++) {
+        if (side[i] != NULL)
+            side[i]->broken = broken;
+        pboost_store_close(side[i]);
+    }
+}
+
 void pboost_ledger_close(pboost_ledger *ledger)
 {
     if (ledger == NULL)
@@ -354,8 +378,7 @@ void pboost_ledger_close(pboost_ledger *ledger)
     for (size_t i = 0; i < ledger->n_others; i++)
         pboost_ledger_close(ledger->other[i]);
     free(ledger->other);
-    pboost_store_close(ledger->read.store);
-    pboost_store_close(ledger->write.store);
+    close_stores(ledger);
     pboost_labels_free(&ledger->labels);
     free(ledger->number);
     pboost_shares_free(&ledger->labels.shares);
@@ -364,6 +387,7 @@ void pboost_ledger_close(pboost_ledger *ledger)
     pboost_witness_close(&ledger->witness);
     free(ledger->url);
     pthread_mutex_destroy(&ledger->witness.mutex);
+    pthread_cond_destroy(&ledger->witness.released);
     pthread_mutex_destroy(&ledger->write.mutex);
     pthread_mutex_destroy(&ledger->read.mutex);
     pthread_cond_destroy(&ledger->write.turn);
@@ -439,7 +463,7 @@ pboost_status pboost_side_enter(pboost_ledger *ledger, ledger_side *side, bool w
 
     pboost_side_lock(side);
     if (ledger->read.store != NULL && pboost_ledger_broken(ledger))
-        FAIL(err, PBOOST_ORACLE, "the store has failed; the process must end and be started again");
+        TRY(refuse_broken(err));
     TRY(pboost_store_begin(side->store, write, err));
     if (side->store->touched) {
         TRY(check_same(ledger, side, err));

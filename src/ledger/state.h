@@ -77,7 +77,8 @@ pboost_status pboost_ledger_audit_here(pboost_audit *out, pboost_ledger *ledger,
 /* Numbers and hashes of the heads and rows that were lost in restores. */
 pboost_status pboost_lost_hash(record *out, store *s, pboost_error *err);
 
-/* Makes sure that an entry is witnessed before anyone is told of it; INT64_MAX: all there are. */
+/* Makes sure that an entry is durable, in the store and in the witness, before anyone is told of
+ * it; INT64_MAX: all there are. */
 pboost_status pboost_ledger_cover(pboost_ledger *l, int64_t number, pboost_error *err);
 
 int64_t pboost_ledger_now(const pboost_ledger *ledger);

@@ -11,6 +11,7 @@
  * erased has no id but a keyed digest of what it had, so that the chain can still be checked. */
 #include "store.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -240,12 +241,29 @@ pboost_status pboost_store_begin(store *s, bool write, pboost_error *err)
     return st;
 }
 
-pboost_status pboost_store_commit(store *s, pboost_error *err)
+static pboost_status commit(store *s, bool durable, pboost_error *err)
 {
-    pboost_status st = s->class->commit(s, err);
+    pboost_status st = s->class->commit(s, durable, err);
     if (st == PBOOST_OK)
         s->open = false;
     return st;
+}
+
+pboost_status pboost_store_commit(store *s, pboost_error *err)
+{
+    return commit(s, true, err);
+}
+
+pboost_status pboost_store_commit_unsynced(store *s, pboost_error *err)
+{
+    return commit(s, false, err);
+}
+
+pboost_status pboost_store_sync(store *s, pboost_error *err)
+{
+    if (s->class->sync == NULL || s->class->sync(s))
+        return PBOOST_OK;
+    return pboost_store_break(s, err, "%s: %s", STORE_UNSYNCED, strerror(errno));
 }
 
 void pboost_store_rollback(store *s)

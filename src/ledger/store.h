@@ -59,7 +59,12 @@ typedef struct {
     pboost_status (*check_standbys)(store *s, pboost_error *err);
     /* A transaction that writes waits until no other one does, in any process. */
     pboost_status (*begin)(store *s, bool write, pboost_error *err);
-    pboost_status (*commit)(store *s, pboost_error *err);
+    /* Unless `durable` is set, the store may leave it to `sync` to make the commit durable. */
+    pboost_status (*commit)(store *s, bool durable, pboost_error *err);
+    /* Makes durable what any process has committed before the call.  False, with errno: it is not
+     * known what is on the disk, and the caller breaks the store.  It is called by any thread,
+     * while others use the store.  NULL: every commit is durable. */
+    bool (*sync)(store *s);
     void (*rollback)(store *s);
     pboost_status (*run)(store *s, const char *sql, const store_value *argument, size_t n,
                          store_row *row, void *user, pboost_error *err);
@@ -85,6 +90,8 @@ struct store {
 #define STORE_EXCHANGED                                                                            \
     "the store was exchanged for another or older one while it was in use; put back the right one" \
     " and start again, or run 'priorboost oracle restore'"
+
+#define STORE_UNSYNCED "the store's log cannot be synced"
 
 /* Breaks the store, for this reason; PBOOST_ORACLE. */
 pboost_status pboost_store_break(store *s, pboost_error *err, const char *format, ...)
@@ -118,6 +125,10 @@ pboost_status pboost_postgresql_open(store **out, const char *url, bool create, 
 
 pboost_status pboost_store_begin(store *s, bool write, pboost_error *err);
 pboost_status pboost_store_commit(store *s, pboost_error *err);
+/* Nobody may be told of what it commits before pboost_store_sync, or a witness of it. */
+pboost_status pboost_store_commit_unsynced(store *s, pboost_error *err);
+/* Waits until all commits so far are durable; a failure breaks the store. */
+pboost_status pboost_store_sync(store *s, pboost_error *err);
 void pboost_store_rollback(store *s); /* of the transaction that is open, if there is one */
 
 /* RUN(s, sql, row, user, err, value...): one statement with at least one parameter. */

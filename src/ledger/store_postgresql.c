@@ -440,10 +440,12 @@ done:
 }
 
 /* A transaction that has failed is rolled back by COMMIT, and PostgreSQL does not call that an
- * error. */
-static pboost_status commit(store *s, pboost_error *err)
+ * error.  Every commit is durable: one that is not would be lost when the server crashes, while
+ * this process, which has counted it, continues. */
+static pboost_status commit(store *s, bool durable, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    (void)durable;
 
     if (PQtransactionStatus(of(s)->connection) == PQTRANS_INERROR)
         FAIL(err, PBOOST_INTERNAL, "commit of a transaction that has failed");

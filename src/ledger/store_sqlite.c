@@ -1,13 +1,19 @@
 /* The store in one SQLite file.
  *
- * WAL with synchronous=FULL: a commit returns after its frames are synced.  SQLite ignores what
- * goes wrong in the checkpoints that it starts by itself, so they are started here: after a failed
- * fsync the kernel may report the next one as successful although pages are lost.  For the same
- * reason a failed write or sync breaks the store until the process ends, and opening begins with a
- * checkpoint: frames that recovery finds in the page cache may never have reached the disk, and the
- * checkpoint writes their pages again and syncs them. */
+ * WAL with synchronous=NORMAL: SQLite syncs the log and the file at a checkpoint, in the order that
+ * keeps them consistent, but not the log at a commit.  That is done here, so that the commits of
+ * several clients can share a sync.  After a power failure SQLite finds the commits up to some one
+ * of them, which is not before the last sync of the log: what a checkpoint has moved out of the log
+ * is synced in the file before the log is written from its start again.
+ *
+ * SQLite ignores what goes wrong in the checkpoints that it starts by itself, so they are started
+ * here: after a failed fsync the kernel may report the next one as successful although pages are
+ * lost.  For the same reason a failed write or sync breaks the store until the process ends, and
+ * opening begins with a checkpoint: frames that recovery finds in the page cache may never have
+ * reached the disk, and the checkpoint writes their pages again and syncs them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +27,9 @@ typedef struct {
     sqlite3 *db;
     sqlite3_stmt *undo; /* ROLLBACK, made ready beforehand: it must work when memory is short */
     char *path, *log;   /* the file and its write-ahead log */
+    int log_fd;         /* the log, only to sync it; SQLite takes no locks on it */
+    pthread_mutex_t sync_mutex;
+    bool sync_failed;           /* a sync has, under that mutex */
     struct stat file, log_file; /* as they were when last looked at */
     int wal_pages;              /* in the write-ahead log after the last commit */
 } sqlite_store;
@@ -201,10 +210,15 @@ static bool is_untouched(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static void look(store *s)
+/* The log exists as long as someone has the store open. */
+static pboost_status look(store *s, pboost_error *err)
 {
-    (void)stat(of(s)->path, &of(s)->file);
-    (void)stat(of(s)->log, &of(s)->log_file);
+    of(s)->log_fd = open(of(s)->log, O_RDONLY | O_CLOEXEC);
+    if (of(s)->log_fd < 0 || fstat(of(s)->log_fd, &of(s)->log_file) != 0 ||
+        stat(of(s)->path, &of(s)->file) != 0)
+        return pboost_fail(err, PBOOST_ORACLE, "the store %s cannot be opened: %s", of(s)->path,
+                           strerror(errno));
+    return PBOOST_OK;
 }
 
 static pboost_status check_files(store *s, pboost_error *err)
@@ -231,11 +245,26 @@ static pboost_status begin(store *s, bool write, pboost_error *err)
                            : run(s, write ? "BEGIN IMMEDIATE" : "BEGIN", NULL, 0, NULL, NULL, err);
 }
 
+/* The kernel reports a failed write to one sync of an open file.  So there is one at a time, and
+ * none is tried after one that failed. */
+static bool sync_log(store *s)
+{
+    pthread_mutex_lock(&of(s)->sync_mutex);
+    errno = EIO;
+    if (!of(s)->sync_failed)
+        of(s)->sync_failed = fdatasync(of(s)->log_fd) != 0;
+    bool synced = !of(s)->sync_failed;
+    pthread_mutex_unlock(&of(s)->sync_mutex);
+    return synced;
+}
+
 /* A checkpoint that runs out of memory is left to the next commit; one that fails on the disk
- * breaks the store, but the answer, which is durable in the log, is still given. */
-static pboost_status commit(store *s, pboost_error *err)
+ * breaks the store, but what is durable in the log is still told. */
+static pboost_status commit(store *s, bool durable, pboost_error *err)
 {
     pboost_status st = run(s, "COMMIT", NULL, 0, NULL, NULL, err);
+    if (st == PBOOST_OK && durable)
+        st = pboost_store_sync(s, err);
     if (st == PBOOST_OK && of(s)->wal_pages > CHECKPOINT_PAGES) {
         of(s)->wal_pages = 0;
         (void)checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, NULL);
@@ -292,8 +321,11 @@ static void close_store(store *s)
         sqlite3_db_config(of(s)->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_finalize(of(s)->undo);
     sqlite3_close_v2(of(s)->db);
+    if (of(s)->log_fd >= 0)
+        close(of(s)->log_fd);
     free(of(s)->path);
     free(of(s)->log);
+    pthread_mutex_destroy(&of(s)->sync_mutex);
     free(s);
 }
 
@@ -321,6 +353,7 @@ static const store_class SQLITE = {.name = "sqlite",
                                    .set_wait = set_wait,
                                    .begin = begin,
                                    .commit = commit,
+                                   .sync = sync_log,
                                    .rollback = rollback,
                                    .run = run,
                                    .bulk = bulk,
@@ -355,7 +388,7 @@ static pboost_status same_text(void *user, const store_value *value, size_t n, p
 static pboost_status configure(store *s, pboost_error *err)
 {
     static const char *const SETTINGS[] = {
-        "PRAGMA synchronous = FULL", "PRAGMA secure_delete = ON", "PRAGMA trusted_schema = OFF",
+        "PRAGMA synchronous = NORMAL", "PRAGMA secure_delete = ON", "PRAGMA trusted_schema = OFF",
         "PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -65536"};
     pboost_status st = PBOOST_OK;
     char wal[] = "wal";
@@ -367,9 +400,11 @@ static pboost_status configure(store *s, pboost_error *err)
     sqlite3_wal_hook(of(s)->db, count_pages, s);
     TRY(checkpoint(s, SQLITE_CHECKPOINT_PASSIVE, err));
     int code = sqlite3_prepare_v2(of(s)->db, "ROLLBACK", -1, &of(s)->undo, NULL);
-    if (code != SQLITE_OK)
+    if (code != SQLITE_OK) {
         st = failed(s, code, err);
-    look(s);
+        goto done;
+    }
+    TRY(look(s, err));
 done:
     return st;
 }
@@ -384,6 +419,8 @@ pboost_status pboost_sqlite_open(store **out, const char *path, bool create, pbo
     *out = NULL;
     NEED(s = calloc(1, sizeof *s), err);
     s->base.class = &SQLITE;
+    s->log_fd = -1;
+    pthread_mutex_init(&s->sync_mutex, NULL);
     NEED(s->path = strdup(path), err);
     NEED(s->log = malloc(strlen(path) + sizeof "-wal"), err);
     memcpy(s->log, path, strlen(path));

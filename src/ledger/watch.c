@@ -3,6 +3,20 @@
 
 #include "state.h"
 
+/* Enters the reading side.  What is read, up to *last, is on the disk before anyone is told of it:
+ * the head of an entry that a power failure could undo would later be unknown. */
+static pboost_status enter(chain_link *last, pboost_ledger *l, pboost_error *err)
+{
+    pboost_status st = PBOOST_OK;
+
+    TRY(pboost_side_enter(l, &l->read, false, err));
+    TRY(pboost_chain_last(last, l->read.store, err));
+    if (last->number > l->witness.covered)
+        TRY(pboost_store_sync(l->read.store, err));
+done:
+    return st;
+}
+
 /* ---- Status ---------------------------------------------------------------------------------- */
 
 /* kind, entries, rows, bags, bytes of slots */
@@ -47,17 +61,15 @@ done:
 
 /* Entries never change, so only those that are new since the last call are read: what a call costs
  * does not grow with the ledger. */
-static pboost_status follow_totals(pboost_ledger *ledger, pboost_error *err)
+static pboost_status follow_totals(pboost_ledger *ledger, const chain_link *last, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     store *s = ledger->read.store;
     pboost_ledger_status totals = {.store = s->class->name};
-    chain_link last;
     bool hold;
 
     TRY(totals_hold(&hold, ledger, err));
-    TRY(pboost_chain_last(&last, s, err));
-    if (hold && last.number == ledger->totals_link.number)
+    if (hold && last->number == ledger->totals_link.number)
         goto done;
     if (hold)
         totals = ledger->totals;
@@ -66,9 +78,9 @@ static pboost_status follow_totals(pboost_ledger *ledger, pboost_error *err)
             " CAST(coalesce(sum(length(slots)), 0) AS BIGINT)"
             " FROM ledger_entry WHERE number > $1 GROUP BY kind",
             take_sums, &totals, err, value_number(hold ? ledger->totals_link.number : -1)));
-    pboost_digest_text(totals.head, &last.hash);
+    pboost_digest_text(totals.head, &last->hash);
     ledger->totals = totals;
-    ledger->totals_link = last;
+    ledger->totals_link = *last;
     ledger->has_totals = true;
 done:
     return st;
@@ -78,10 +90,11 @@ static pboost_status status_here(pboost_ledger_status *out, pboost_ledger *ledge
                                  pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
+    chain_link last;
 
     *out = (pboost_ledger_status){.store = ledger->read.store->class->name};
-    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
-    TRY(follow_totals(ledger, err));
+    TRY(enter(&last, ledger, err));
+    TRY(follow_totals(ledger, &last, err));
     *out = ledger->totals;
 done:
     pboost_side_leave(&ledger->read);
@@ -167,8 +180,9 @@ pboost_status pboost_ledger_entries(pboost_ledger *ledger, uint64_t first, uint6
     visitor v = {.entry = visit, .user = user};
     int64_t from = first < INT32_MAX ? (int64_t)first : INT32_MAX;
     int64_t to = most < INT32_MAX ? from + (int64_t)most - 1 : INT32_MAX;
+    chain_link last;
 
-    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(enter(&last, ledger, err));
     TRY(RUN(ledger->read.store,
             "SELECT e.number, e.kind, e.time, e.rows, e.bags, e.hash, e.data, e.seal, t.name,"
             " a.request FROM ledger_entry e LEFT JOIN ledger_answer a ON a.entry = e.number"
@@ -222,8 +236,9 @@ pboost_status pboost_ledger_claims(pboost_ledger *ledger, pboost_claim_visit *vi
     store *s = ledger->read.store;
     visitor v = {.claim = visit, .user = user};
     claimants c = {.visitor = &v};
+    chain_link last;
 
-    TRY(pboost_side_enter(ledger, &ledger->read, false, err));
+    TRY(enter(&last, ledger, err));
     TRY(s->class->run(s, "SELECT count(*) FROM ledger_row", NULL, 0, pboost_store_number, &c.rows,
                       err));
     NEED(c.entry = calloc((size_t)c.rows + 1, sizeof *c.entry), err);

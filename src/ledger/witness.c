@@ -40,6 +40,26 @@ static pboost_status file_error(const witness *w, pboost_error *err)
     return pboost_fail(err, PBOOST_ORACLE, "witness %s: %s", w->path, strerror(errno));
 }
 
+bool pboost_witness_acquire(witness *w, int64_t number)
+{
+    pthread_mutex_lock(&w->mutex);
+    while (w->acquired && number > w->covered)
+        pthread_cond_wait(&w->released, &w->mutex);
+    bool needed = number > w->covered;
+    if (needed)
+        w->acquired = true;
+    pthread_mutex_unlock(&w->mutex);
+    return needed;
+}
+
+void pboost_witness_release(witness *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->acquired = false;
+    pthread_cond_broadcast(&w->released);
+    pthread_mutex_unlock(&w->mutex);
+}
+
 /* ---- Making and opening ---------------------------------------------------------------------- */
 
 pboost_status pboost_witness_create(const char *path, const ledger_keys *keys, pboost_error *err)
@@ -358,6 +378,20 @@ done:
     return st;
 }
 
+/* The side is held only to break its store. */
+static pboost_status sync_store(ledger_side *from, pboost_error *err)
+{
+    store *s = from->store;
+
+    if (s->class->sync == NULL || s->class->sync(s))
+        return PBOOST_OK;
+    int code = errno;
+    pboost_side_lock(from);
+    pboost_status st = pboost_store_break(s, err, "%s: %s", STORE_UNSYNCED, strerror(code));
+    pboost_side_unlock(from);
+    return st;
+}
+
 static pboost_status append_failed(const witness *w, ledger_side *from, const char *what,
                                    pboost_error *err)
 {
@@ -402,6 +436,8 @@ pboost_status pboost_witness_append(witness *w, ledger_side *from, pboost_error 
     pboost_status st = PBOOST_OK;
     appending a = {.w = w, .s = from->store};
 
+    if (w->fd < 0)
+        return sync_store(from, err);
     if (flock(w->fd, LOCK_EX) != 0) {
         st = file_error(w, err);
         goto done;
@@ -418,6 +454,7 @@ pboost_status pboost_witness_append(witness *w, ledger_side *from, pboost_error 
         from->seen = a.last;
     pboost_side_unlock(from);
     TRY(st);
+    TRY(sync_store(from, err));
     TRY(write_out(w, &a.out, from, err));
     w->last = a.last;
     w->covered = a.last.number;

@@ -2,9 +2,9 @@
  *
  * One record for each entry of the chain: its head, and what it takes to do without the entry: the
  * rows that it spent, the labels that it erased, the token that it revoked, the ids that it
- * imported.  An entry is committed, then witnessed, then answered.  So the store may be ahead
- * of its witness, by what was never answered, but never behind: a store that is behind was
- * restored.
+ * imported.  An entry is committed, synced in the store, then witnessed, then answered.  So the
+ * store may be ahead of its witness, by what was never answered, but never behind: a store that is
+ * behind was restored.
  *
  * Records are only appended.  After a restore the log holds the heads that were lost and goes on
  * from the one before them.  Several processes may append; each holds a lock on the file while it
@@ -20,7 +20,9 @@
 #include "side.h"
 
 typedef struct {
-    pthread_mutex_t mutex; /* of all below */
+    pthread_mutex_t mutex;
+    pthread_cond_t released;
+    bool acquired; /* one thread uses all below */
     char *path;
     int fd; /* -1: there is none, so that nothing is witnessed */
     off_t size;
@@ -28,6 +30,11 @@ typedef struct {
     chain_link last;      /* of the last record */
     atomic_llong covered; /* number of the last entry that is known to be in the file, synced */
 } witness;
+
+/* Waits until no other thread has the witness, or has covered the entry.  False: it is covered;
+ * otherwise the caller has the witness, and releases it. */
+bool pboost_witness_acquire(witness *w, int64_t number);
+void pboost_witness_release(witness *w);
 
 /* One record. */
 typedef struct {
@@ -57,9 +64,10 @@ void pboost_witness_close(witness *w);
 /* Whether its last record is an entry of this store's chain. */
 pboost_status pboost_witness_check(const witness *w, store *s, pboost_error *err);
 
-/* Appends the entries of the store after the last record and syncs them.  The side is held only
+/* Makes the entries of the store after the last record durable there, appends them and syncs them.
+ * The caller has the witness.  Without a file the store alone is synced.  The side is held only
  * while it is read, not while the disk works: those who commit meanwhile are covered by the next
- * sync, all at once. */
+ * two syncs, all at once. */
 pboost_status pboost_witness_append(witness *w, ledger_side *from, pboost_error *err);
 
 #endif

@@ -226,6 +226,9 @@ mutant "a store older than its witness" ledger/witness.c ledger_restore 'here.nu
 mutant "a store older than its witness, through HTTP" ledger/witness.c server_integrity 'here.number < 0 || !pboost_digest_equal(&here.hash, &w->last.hash)' 'false'
 mutant "a store without its witness" ledger/witness.c ledger_restore 'if (w->fd < 0 && errno == ENOENT) {' 'if (w->fd < 0 && errno == ENOENT) { return PBOOST_OK;'
 mutant "the witness before the reply" ledger/ledger.c ledger_witness 'return pboost_ledger_cover(h->l, h->entry, err);' 'return PBOOST_OK;'
+mutant "the store is synced before the witness" ledger/witness.c ledger_syncs 'TRY(sync_store(from, err));
+    TRY(write_out(w, &a.out, from, err));' 'TRY(write_out(w, &a.out, from, err));
+    TRY(sync_store(from, err));'
 mutant "the witness is on the disk" ledger/witness.c ledger_witness 'fdatasync(w->fd) != 0' 'false'
 mutant "the witness is still there" ledger/witness.c ledger_witness 'if (!still_there(w)) {' 'if (false) {'
 mutant "records of the witness are authenticated" ledger/witness.c ledger_witness 'sodium_memcmp(mac.byte, byte + length - sizeof mac.byte, sizeof mac.byte) == 0' 'true'
@@ -265,6 +268,7 @@ mutant "what was interrupted is not answered again" ledger/ledger.c ledger_store
 mutant "claims are committed before the answer" ledger/ledger.c torture_ledger_kill 'TRY(pboost_shards_each(a, own + 1, a->n_shards - 1, commit_shard, err));
     TRY(commit_shard(a, own, err));' 'TRY(commit_shard(a, own, err));
     TRY(pboost_shards_each(a, own + 1, a->n_shards - 1, commit_shard, err));' 300 1 2
+mutant "claims are synced before the answer" ledger/ledger.c ledger_syncs 'h == a->shard ? pboost_store_commit_unsynced(s, err) : pboost_store_commit(s, err)' 'pboost_store_commit_unsynced(s, err)'
 mutant "nothing is written before all stores agree" ledger/ledger.c ledger_stores 'TRY(pboost_claim_refuse(out, err));' 'TRY(pboost_shards_each(a, a->shard, a->n_shards, claim_shard, err)); TRY(pboost_claim_refuse(out, err));'
 mutant "rows by their own store" ledger/import.c ledger_stores 'pboost_id_store(by[i], stores) == number)
             copy_row' 'true)
@@ -278,8 +282,17 @@ mutant "tokens count the rows of all stores" ledger/ledger.c ledger_stores 'pboo
 mutant "bags are as large as in all stores" ledger/rules.c ledger_stores 'whole[b + 1] - whole[b] <' 'j->claim->start[b + 1] - j->claim->start[b] <'
 mutant "a restore spends claims of other answers" ledger/restore.c ledger_stores '{"claim", redo_answer},' ''
 mutant "one transaction" ledger/ledger.c fault_ledger 'TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));' 'TRY(pboost_store_commit(l->write.store, err)); TRY(pboost_store_begin(l->write.store, true, err)); TRY(pboost_shards_each(a, own, a->n_shards, answer_bags, err));'
-mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(pboost_store_commit(h->l->write.store, err));' 'static int late; if (++late % 3 == 0) TRY(pboost_store_commit(h->l->write.store, err));' 60
-mutant "commits are synced" ledger/store_sqlite.c ledger_durability 'PRAGMA synchronous = FULL' 'PRAGMA synchronous = NORMAL'
+mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(h == a->shard ? pboost_store_commit_unsynced' 'static int late; if (++late % 3 == 0) TRY(h == a->shard ? pboost_store_commit_unsynced' 60
+mutant "commits are synced" ledger/store_sqlite.c ledger_syncs 'if (st == PBOOST_OK && durable)' 'if (false)'
+mutant "checkpoints are synced" ledger/store_sqlite.c ledger_durability 'PRAGMA synchronous = NORMAL' 'PRAGMA synchronous = OFF'
+mutant "an answer is synced before its reply" ledger/witness.c ledger_syncs 'TRY(sync_store(from, err));' ';'
+mutant "an answer without witness is synced before its reply" ledger/witness.c ledger_syncs 'return sync_store(from, err);' 'return PBOOST_OK;'
+mutant "a retry waits for the sync" ledger/ledger.c ledger_syncs 'i == 0 ? stored.entry : INT64_MAX' 'i == 0 ? -1 : INT64_MAX'
+mutant "a reply that is looked up waits for the sync" ledger/ledger.c ledger_syncs 'st = pboost_ledger_cover(ledger, stored.entry, err);' ';'
+mutant "totals and entries are synced before they are told" ledger/watch.c ledger_syncs 'if (last->number > l->witness.covered)' 'if (false)'
+mutant "no sync of the log after a failed one" ledger/store_sqlite.c ledger_syncs 'if (!of(s)->sync_failed)' 'if (true)'
+mutant "a broken store is left as it is" ledger/open.c ledger_syncs 'side[i]->broken = broken;' ';'
+mutant "no answer after a failed sync" ledger/open.c ledger_syncs 'pboost_ledger_broken(l) ? refuse_broken(err) : ' ''
 mutant "commits are synced, PostgreSQL" ledger/store_postgresql.c postgresql:ledger_durability "ELSE 'on' END, true)" "ELSE current_setting('synchronous_commit') END, true)"
 mutant "settings for each transaction" ledger/store_postgresql.c postgresql:ledger_durability 'st = settle(s, err);' 'st = of(s)->schema[0] == 0 ? settle(s, err) : PBOOST_OK; /* when it is opened */'
 mutant "the tables of the store that was opened" ledger/store_postgresql.c postgresql:ledger_durability "ELSE \$5 || ', pg_temp' END" "ELSE \$5 END"

@@ -412,9 +412,9 @@ static void rules_must_be_the_same(void **state)
 
 /* ---- Interrupted between two commits --------------------------------------------------------- */
 
-static pboost_status killed_commit(store *s, pboost_error *err)
+static pboost_status killed_commit(store *s, bool durable, pboost_error *err)
 {
-    (void)s, (void)err;
+    (void)s, (void)durable, (void)err;
     raise(SIGKILL);
     return PBOOST_INTERNAL;
 }

@@ -113,11 +113,11 @@ static void a_witness_that_is_gone_stops_the_service(void **state)
 
 int __real_fdatasync(int fd);
 int __wrap_fdatasync(int fd);
-static int syncs_left = -1; /* until one fails; -1: none does */
+static int failing = -1; /* the file that cannot be synced; -1: none */
 
 int __wrap_fdatasync(int fd)
 {
-    if (syncs_left >= 0 && syncs_left-- == 0) {
+    if (fd == failing) {
         errno = EIO;
         return -1;
     }
@@ -134,9 +134,9 @@ static void a_witness_that_cannot_be_synced_stops_the_service(void **state)
     pboost_error err = {0};
     pboost_reply reply;
 
-    syncs_left = 0;
+    failing = ledger->witness.fd;
     pboost_status st = ask(&reply, ledger, &a, "first", FIRST, 4, 4, NULL, &err);
-    syncs_left = -1;
+    failing = -1;
     assert_int_equal(st, PBOOST_ORACLE);
     assert_null(reply.body);
     assert_true(pboost_ledger_broken(ledger));
