@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "key.h"
 #include "store.h"
 
 typedef struct {
@@ -210,12 +211,13 @@ static bool is_untouched(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* The log exists as long as someone has the store open. */
+/* The log exists as long as someone has the store open.  Who opened it first has made it, so its
+ * name is synced too: a sync of the log alone need not do that. */
 static pboost_status look(store *s, pboost_error *err)
 {
     of(s)->log_fd = open(of(s)->log, O_RDONLY | O_CLOEXEC);
     if (of(s)->log_fd < 0 || fstat(of(s)->log_fd, &of(s)->log_file) != 0 ||
-        stat(of(s)->path, &of(s)->file) != 0)
+        stat(of(s)->path, &of(s)->file) != 0 || !pboost_sync_folder(of(s)->log))
         return pboost_fail(err, PBOOST_ORACLE, "the store %s cannot be opened: %s", of(s)->path,
                            strerror(errno));
     return PBOOST_OK;

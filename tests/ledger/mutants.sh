@@ -285,6 +285,7 @@ mutant "one transaction" ledger/ledger.c fault_ledger 'TRY(pboost_shards_each(a,
 mutant "answer only after commit" ledger/ledger.c torture_ledger_kill 'TRY(h == a->shard ? pboost_store_commit_unsynced' 'static int late; if (++late % 3 == 0) TRY(h == a->shard ? pboost_store_commit_unsynced' 60
 mutant "commits are synced" ledger/store_sqlite.c ledger_syncs 'if (st == PBOOST_OK && durable)' 'if (false)'
 mutant "checkpoints are synced" ledger/store_sqlite.c ledger_durability 'PRAGMA synchronous = NORMAL' 'PRAGMA synchronous = OFF'
+mutant "the name of the log is synced" ledger/store_sqlite.c ledger_syncs '|| !pboost_sync_folder(of(s)->log)' ''
 mutant "an answer is synced before its reply" ledger/witness.c ledger_syncs 'TRY(sync_store(from, err));' ';'
 mutant "an answer without witness is synced before its reply" ledger/witness.c ledger_syncs 'return sync_store(from, err);' 'return PBOOST_OK;'
 mutant "a retry waits for the sync" ledger/ledger.c ledger_syncs 'i == 0 ? stored.entry : INT64_MAX' 'i == 0 ? -1 : INT64_MAX'

@@ -65,6 +65,18 @@ int __wrap_fdatasync(int fd)
     return fails ? -1 : __real_fdatasync(fd);
 }
 
+static int synced_folders;
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    struct stat about;
+    synced_folders += fstat(fd, &about) == 0 && S_ISDIR(about.st_mode);
+    return __real_fsync(fd);
+}
+
 static void path_of(char out[500], const test_store *t, const char *end)
 {
     snprintf(out, 500, "%s%s", t->url + strlen("sqlite:"), end);
@@ -469,6 +481,21 @@ static void claims_are_synced_before_the_answer_is_committed(void **state)
     drop_store(&other);
 }
 
+static void the_name_of_the_log_is_synced(void **state)
+{
+    pboost_token token;
+    pboost_error err = {0};
+    store *another;
+    (void)state;
+
+    pboost_ledger *ledger = make_watched(&token);
+    synced_folders = 0;
+    assert_ok(pboost_store_open(&another, the_store.url, false, &err), err);
+    assert_int_equal(synced_folders, 1);
+    pboost_store_close(another);
+    drop_watched(ledger);
+}
+
 /* After a test that failed: clients that still wait end. */
 static int let_go(void **state)
 {
@@ -490,6 +517,7 @@ int main(void)
         TEST(nobody_is_told_before_the_sync),
         TEST(nobody_is_answered_after_a_failed_sync),
         TEST(claims_are_synced_before_the_answer_is_committed),
+        TEST(the_name_of_the_log_is_synced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
