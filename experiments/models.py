@@ -2,13 +2,17 @@
 """Real tables: the share of what boosted trees with every label explain, for each kind of model.
 
     experiments/models.py FOLDER [--splits 5] [--min-bag 32] [--epsilon none|1] [--model glm --model auto ...]
-                                 [--table NAME] [--peers FILE]
+                                 [--table NAME] [--peers FILE] [--by-person]
 
 FOLDER is one that tables.py reads; fetch_tables.py makes it.  The peer is LightGBM on the same four fifths of the
 rows with all labels: 15 leaves, rate 0.05, at least 40 rows a leaf, as many trees as 4-fold cross-validation finds
 best.  A share is (constant - model) / (constant - LightGBM) in test loss, cut at 0 and 1.  Tables of fewer than 50
 bags, and those where LightGBM explains less than 5 % of the constant model's deviance, are not counted.  --peers keeps
 LightGBM's losses in a file, so that the next run need not fit it again.
+
+With --by-person all rows of a person are on the same side of a split, and in the same fold of LightGBM's
+cross-validation: otherwise LightGBM grows trees that recognise persons.  FOLDER/NAME.person says who they are, a line a
+row; tables without this file are left out.
 
 Needs build/bin/priorboost, pandas and lightgbm.  Prints one JSON object a split and table, then the medians, then
 the mean over tables.
@@ -24,7 +28,7 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 import pandas
-from tables import constant_loss, fit, is_number, read, read_spec, split, write
+from tables import constant_loss, fit, is_number, read, read_spec, split, split_persons, write
 
 OBJECTIVES = {"linear": "l2", "logistic": "binary", "poisson": "poisson"}
 FEWEST_BAGS, LEAST_EXPLAINED = 50, 0.05
@@ -58,12 +62,21 @@ def frames(train, test, label):
     return both.iloc[:n], y[:n], both.iloc[n:], y[n:]
 
 
-def lightgbm_loss(train, test, table, seed):
+def folds_of(person, seed):
+    """Four pairs of rows to fit and rows to look at, each person in one of the latter; None without persons."""
+    if person is None:
+        return None
+    names, who = np.unique(person, return_inverse=True)
+    fold = np.random.default_rng(seed).permutation(len(names))[who] % 4
+    return [(np.flatnonzero(fold != i), np.flatnonzero(fold == i)) for i in range(4)]
+
+
+def lightgbm_loss(train, test, table, person, seed):
     x, y, test_x, test_y = frames(train, test, table.label)
     options = {"objective": OBJECTIVES[table.family], "num_leaves": 15, "learning_rate": 0.05, "min_data_in_leaf": 40,
                "verbose": -1, "num_threads": 1, "seed": seed, "deterministic": True}
     folds = lightgbm.cv(options, lightgbm.Dataset(x, y, free_raw_data=False), 2000, nfold=4, stratified=False, seed=seed,
-                        callbacks=[lightgbm.early_stopping(50, verbose=False)])
+                        folds=folds_of(person, seed), callbacks=[lightgbm.early_stopping(50, verbose=False)])
     trees = len(next(iter(folds.values())))
     model = lightgbm.train(options, lightgbm.Dataset(x, y), trees)
     return loss(table.family, test_y, model.predict(test_x))
@@ -76,24 +89,30 @@ class Peers:
         self.path = path
         self.known = json.loads(path.read_text()) if path and path.exists() else {}
 
-    def loss(self, name, seed, *arguments):
-        key = f"{name} {seed}"
+    def loss(self, name, seed, train, test, table, person):
+        key = f"{name} {seed}" + (" by person" if person else "")
         if key not in self.known:
-            self.known[key] = lightgbm_loss(*arguments, seed)
+            self.known[key] = lightgbm_loss(train, test, table, person, seed)
             if self.path:
                 self.path.write_text(json.dumps(self.known))
         return self.known[key]
 
 
+def median_share(found, model):
+    """Over the splits where LightGBM is better than the constant; the others have no share."""
+    known = [r[model] for r in found if not math.isnan(r[model])]
+    return statistics.median(known) if known else math.nan
+
+
 def measure(name, table, rows, a, peers):
     """The shares of every model by split; none where the table is not counted."""
-    found = []
+    found, everyone = [], (a.folder / f"{name}.person").read_text().split("\n")[:len(rows)] if a.by_person else None
     for seed in range(1, a.splits + 1):
-        train, test = split(rows, seed)
+        train, test, person = split_persons(rows, everyone, seed) if everyone else (*split(rows, seed), None)
         if len(train) // a.min_bag < FEWEST_BAGS:
             return []
         constant = constant_loss(train, test, table)
-        best = peers.loss(name, seed, train, test, table)
+        best = peers.loss(name, seed, train, test, table, person)
         with tempfile.TemporaryDirectory() as where:
             where = Path(where)
             write(where / "train.csv", train)
@@ -123,19 +142,22 @@ def main():
     parser.add_argument("--model", action="append", help="default: glm, smooth, trees and auto")
     parser.add_argument("--table", action="append")
     parser.add_argument("--peers", type=Path, help="file with LightGBM's losses")
+    parser.add_argument("--by-person", action="store_true", help="all rows of a person on the same side")
     a = parser.parse_args()
     a.model = a.model or ["glm", "smooth", "trees", "auto"]
     tables, peers, medians = read_spec(a.folder), Peers(a.peers), {m: [] for m in a.model}
     for name in a.table or tables:
         if name not in tables:
             parser.error(f"{a.folder}/spec has no table '{name}', but {', '.join(tables)}")
+        if a.by_person and not (a.folder / f"{name}.person").exists():
+            continue
         found = measure(name, tables[name], read(a.folder / tables[name].file), a, peers)
         if found:
-            median = {m: statistics.median(r[m] for r in found) for m in a.model}
+            median = {m: median_share(found, m) for m in a.model}
             print(json.dumps({"table": name, "median": median}), flush=True)
             for m in a.model:
                 medians[m].append(median[m])
-    print(json.dumps({"tables": len(medians[a.model[0]]), "min_bag": a.min_bag, "epsilon": a.epsilon,
+    print(json.dumps({"tables": len(medians[a.model[0]]), "min_bag": a.min_bag, "epsilon": a.epsilon, "by_person": a.by_person,
                       "mean_share": {m: round(statistics.fmean(v), 4) for m, v in medians.items() if v}}))
 
 

@@ -65,6 +65,23 @@ def split(rows, seed):
     return train, test
 
 
+def split_persons(rows, person, seed):
+    """Four fifths of the persons, at random, and the others; test rows with levels that only they have are left out.
+
+    Returns the rows of both parts, and who the rows for training belong to.
+    """
+    order = list(dict.fromkeys(person))
+    random.Random(seed).shuffle(order)
+    first = set(order[:len(order) * 4 // 5])
+    train = [r for r, p in zip(rows, person) if p in first]
+    test = [r for r, p in zip(rows, person) if p not in first]
+    for name in rows[0]:
+        seen = {r[name] for r in train}
+        if any(not is_number(v) for v in seen):
+            test = [r for r in test if r[name] in seen]
+    return train, test, [p for p in person if p in first]
+
+
 def constant_loss(train, test, table):
     """The test loss of a model that knows the mean of the training labels and nothing else."""
     mean = statistics.fmean(float(r[table.label]) for r in train)

@@ -224,8 +224,7 @@ pboost_status train_fit_answers(train_result *result, cli_context *cli, const tr
                                 pboost_error *err);
 /* Asks the oracle round by round; or, where bags and answers are given, fits them once. */
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
-                        const train_data *data, const struct train_oracle *oracle,
-                        pboost_error *err);
+                        const train_data *data, struct train_oracle *oracle, pboost_error *err);
 pboost_status train_run_given(train_result *result, cli_context *cli, const train_arguments *a,
                               const train_data *data, pboost_error *err);
 /* What the model of the last round is, or what is fitted to all answers instead of it: trees.

@@ -151,8 +151,14 @@ done:
     return st;
 }
 
-void train_oracle_close(train_oracle *oracle)
+void train_oracle_free_labels(train_oracle *oracle)
 {
     pboost_memory_oracle_free(oracle->labels);
+    oracle->labels = NULL;
+}
+
+void train_oracle_close(train_oracle *oracle)
+{
+    train_oracle_free_labels(oracle);
     train_remote_close(oracle->remote);
 }

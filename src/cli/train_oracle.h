@@ -17,6 +17,8 @@ pboost_status train_oracle_check(const train_arguments *a, pboost_error *err);
  * the data. */
 pboost_status train_oracle_open(train_oracle *out, cli_context *cli, const train_arguments *a,
                                 train_data *data, train_result *result, pboost_error *err);
+/* After the last round: the labels of the table are not needed any more. */
+void train_oracle_free_labels(train_oracle *oracle);
 void train_oracle_close(train_oracle *oracle);
 
 #endif

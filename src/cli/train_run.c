@@ -255,7 +255,7 @@ static void take_outcome(train_result *result, const pboost_run *run, const trai
 /* ---- The two ways to a model ----------------------------------------------------------------- */
 
 pboost_status train_run(train_result *result, cli_context *cli, const train_arguments *a,
-                        const train_data *data, const train_oracle *oracle, pboost_error *err)
+                        const train_data *data, train_oracle *oracle, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_features features = train_features(data);
@@ -279,6 +279,7 @@ pboost_status train_run(train_result *result, cli_context *cli, const train_argu
                                   err));
     }
     cli->rounds = 0;
+    train_oracle_free_labels(oracle);
     take_outcome(result, run, data);
     TRY(train_fit_model(result, cli, a, data, pboost_trainer_answers(pboost_run_trainer(run)),
                         pboost_run_coef(run), err));

@@ -19,11 +19,9 @@
 /* ---- A pass over the bags -------------------------------------------------------------------- */
 
 typedef struct {
-    booster *b;
-    const double *from; /* by row: eta */
-    double *eta;        /* = from + the value of the row's leaf, where there are values */
+    booster *b; /* whose predictor it starts from */
     const unsigned char *leaf;
-    const double *value;
+    const double *value; /* what a leaf adds to the predictor of its rows; NULL: nothing */
     bag_point *out;
 } pass_task;
 
@@ -49,7 +47,7 @@ static void pass_chunk(void *context, size_t chunk, int worker)
     (void)worker;
     const pass_task *t = context;
     const boost_problem *p = t->b->problem;
-    double mean[GLM_BLOCK], v[GLM_BLOCK];
+    double mean[GLM_BLOCK], v[GLM_BLOCK], trial[GLM_BLOCK];
     size_t bag = p->chunk[chunk], end = p->start[p->chunk[chunk + 1]];
     size_t bag_end = p->start[bag + 1];
     double size = (double)(bag_end - p->start[bag]);
@@ -57,9 +55,10 @@ static void pass_chunk(void *context, size_t chunk, int worker)
 
     for (size_t at = p->start[bag]; at < end; at += GLM_BLOCK) {
         size_t n = smaller(GLM_BLOCK, end - at);
-        for (size_t i = at; t->value != NULL && i < at + n; i++)
-            t->eta[i] = t->from[i] + t->value[t->leaf[i]];
-        p->kernels->moments(mean, v, t->eta + at, n);
+        const double *eta = t->b->eta + at;
+        for (size_t i = 0; t->value != NULL && i < n; i++)
+            trial[i] = eta[i] + t->value[t->leaf[at + i]];
+        p->kernels->moments(mean, v, t->value != NULL ? trial : eta, n);
         for (size_t i = 0; i < n; i++) {
             if (at + i == bag_end) {
                 close_bag(t, bag++, size, sums);
@@ -267,11 +266,25 @@ static void solve_leaves(const booster *b, boost_work *work, size_t n, int threa
 
 /* ---- A tree ---------------------------------------------------------------------------------- */
 
+static void add_chunk(void *context, size_t chunk, int worker)
+{
+    (void)worker;
+    const sums_task *t = context;
+    const boost_problem *p = t->b->problem;
+    const unsigned char *leaf = t->work->grow.leaf;
+    double *eta = t->b->eta;
+    size_t end = p->start[p->chunk[chunk + 1]];
+    for (size_t i = p->start[p->chunk[chunk]]; i < end; i++)
+        eta[i] += t->work->value[leaf[i]];
+}
+
 /* Adds the values to the predictor.  Where the objective at frozen V would rise, half of them, and
  * so on: the quadratic is right near the point only. */
 static void take_step(booster *b, boost_work *work, size_t n, int threads)
 {
-    pass_task task = {b, b->eta, work->eta, work->grow.leaf, work->value, &b->trial};
+    pass_task task = {b, work->grow.leaf, work->value, &b->trial};
+    sums_task taken = {b, work, n};
+    const boost_problem *p = b->problem;
     double here = objective(b, &b->point);
     for (int halvings = 0;; halvings++) {
         pass(&task, threads);
@@ -280,10 +293,8 @@ static void take_step(booster *b, boost_work *work, size_t n, int threads)
         for (size_t l = 0; l < n; l++)
             work->value[l] = halvings < HALVINGS ? 0.5 * work->value[l] : 0.0;
     }
-    double *eta = b->eta;
+    pboost_parallel(p->n_chunks, threads_for(p, threads), add_chunk, &taken);
     bag_point point = b->point;
-    b->eta = work->eta;
-    work->eta = eta;
     b->point = b->trial;
     b->trial = point;
 }
@@ -329,7 +340,7 @@ static double best_intercept(booster *b, double target, int threads)
 {
     const boost_problem *p = b->problem;
     double low = -INFINITY, high = INFINITY, at = 0.0;
-    pass_task task = {.b = b, .eta = b->eta, .out = &b->point};
+    pass_task task = {.b = b, .out = &b->point};
 
     for (int i = 0; i < 200; i++) {
         double mean = 0.0, slope = 0.0, total = 0.0;
@@ -377,7 +388,7 @@ pboost_status pboost_booster_init(booster *out, const boost_problem *p, const un
     out->intercept = from != NULL ? best_intercept(out, target, threads) : p->family->eta(target);
     for (size_t i = 0; i < p->rows; i++)
         out->eta[i] = (from != NULL ? from[p->row[i]] : 0.0) + out->intercept;
-    pass(&(pass_task){.b = out, .eta = out->eta, .out = &out->point}, threads);
+    pass(&(pass_task){.b = out, .out = &out->point}, threads);
     out->forest.forest.n_columns = p->data.n_columns;
 done:
     return st;
@@ -406,7 +417,6 @@ pboost_status pboost_boost_work_init(boost_work *out, const boost_problem *p, pb
 
     *out = (boost_work){0};
     TRY(pboost_grow_init(&out->grow, &p->data, leaves, err));
-    NEED(out->eta = pboost_alloc_large(p->rows, sizeof *out->eta), err);
     NEED(out->sums = pboost_alloc(p->n_chunks, leaves * (leaves + 1) * sizeof *out->sums), err);
     NEED(out->bag = pboost_alloc(p->n_chunks, leaves * sizeof *out->bag), err);
     NEED(out->value = pboost_alloc(leaves, sizeof *out->value), err);
@@ -421,7 +431,6 @@ done:
 void pboost_boost_work_free(boost_work *w)
 {
     pboost_grow_free(&w->grow);
-    free(w->eta);
     free(w->sums);
     free(w->bag);
     free(w->value);

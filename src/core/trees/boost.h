@@ -60,7 +60,6 @@ typedef struct {
 /* Memory that trees use while they are made. */
 typedef struct {
     grow_work grow;
-    double *eta;           /* by row */
     double *sums;          /* by chunk: leaves x leaves, leaves */
     double *value, *scale; /* by leaf */
     double *bag;           /* by chunk: by leaf */

@@ -5,13 +5,16 @@
 #include "try.h"
 
 /* Passes are faster over a copy of the rows in the order of the bags.  A copy of more numbers than
- * this, 128 MiB, is not worth its memory. */
+ * this, 128 MiB, is not worth its memory.  Nor is one of most of a table that has more: the bags
+ * outside a fold may be just below. */
 #define MOST_COPIED ((size_t)1 << 24)
 
 static bool is_large(const bag_data *data)
 {
+    const pboost_matrix *x = data->rows.x;
     size_t rows = data->rows.start[data->rows.n_bags] - data->rows.start[0];
-    return rows > MOST_COPIED / data->rows.x->cols;
+    size_t most = MOST_COPIED / x->cols;
+    return rows > most || (x->rows > most && rows > x->rows / 2);
 }
 
 static bool has_noise(const bag_data *data)
