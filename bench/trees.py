@@ -165,10 +165,10 @@ def main():
         ("rows", 10**6),
         ("cols", 20),
         ("bag", 32),
-        ("trees", 50),
-        ("leaves", 8),
+        ("trees", 400),  # the most that a forest of train has
+        ("leaves", 15),  # as LightGBM in docs/models.md
         ("threads", 1),
-        ("turns", 3),
+        ("turns", 1),
     ):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--auto", action="store_true")
