@@ -147,9 +147,14 @@ static pboost_status split_small(void *context, size_t index, int worker, pboost
 }
 
 /* Every level halves the nodes, and costs about the same. */
+static double levels_of(size_t n, size_t min_bag)
+{
+    return fmax(ceil(log2((double)n / (double)min_bag)), 1.0);
+}
+
 static void report_progress(const tree *t, size_t rows)
 {
-    double levels = fmax(ceil(log2((double)t->n / (double)t->min_bag)), 1.0);
+    double levels = levels_of(t->n, t->min_bag);
     double done = (double)t->depth + (double)rows / (double)t->n;
     pboost_progress(t->cancel, "bags", fmin(done, levels), levels);
 }
@@ -258,13 +263,14 @@ static pboost_status tree_init(tree *t, pboost_white *white, const double *weigh
 {
     pboost_status st = PBOOST_OK;
     size_t n = white->n;
+    double work = SPLIT_NS * levels_of(n, min_bag) * (double)(n * white->stride);
 
     *t = (tree){.n = n,
                 .rank = white->rank,
                 .stride = white->stride,
                 .z = white->z,
                 .min_bag = min_bag,
-                .threads = pboost_threads(threads),
+                .threads = pboost_threads_for(threads, work), /* each has memory of its own */
                 .cancel = cancel,
                 .kernels = pboost_node_kernels()};
     white->z = NULL;
