@@ -2,6 +2,7 @@
  * fold, four fifths of it, are not copied. */
 #include <sys/resource.h>
 
+#include "fit_support.h"
 #include "testing.h"
 
 enum {
@@ -10,21 +11,13 @@ enum {
     BAG = 32
 }; /* more numbers than a fit copies; four fifths are less */
 
-static double draw(size_t i)
+static double *make_numbers(void)
 {
-    uint64_t h = (i + 1) * 0x9e3779b97f4a7c15u;
-    h ^= h >> 31;
-    h *= 0xbf58476d1ce4e5b9u;
-    h ^= h >> 29;
-    return (double)(h >> 11) * 0x1p-52 - 1.0;
-}
-
-static double *make_table(void)
-{
+    test_rng rng = {1};
     double *x = malloc((size_t)ROWS * COLS * sizeof *x);
     assert_non_null(x);
     for (size_t i = 0; i < (size_t)ROWS * COLS; i++)
-        x[i] = draw(i);
+        x[i] = 2.0 * uniform(&rng) - 1.0;
     return x;
 }
 
@@ -61,7 +54,7 @@ static void a_large_table_is_not_copied(void **state)
     pboost_mixture_options o = PBOOST_MIXTURE_OPTIONS_INIT;
     pboost_column column[COLS];
     struct rusage use;
-    double *x = make_table();
+    double *x = make_numbers();
     pboost_answers *answers = ask(x);
     pboost_features features = {.x = pboost_matrix_f64(x, ROWS, COLS)};
     pboost_columns columns = {ROWS, COLS, column};
