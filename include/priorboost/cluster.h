@@ -143,6 +143,7 @@ typedef struct pboost_bag_parts {
                              double eta[2], pboost_error *err);
     pboost_status (*gram)(void *self, const pboost_bag_point *at, const double *weight,
                           const double *residual, double *sums, pboost_error *err);
+    bool laplace; /* the noise of answers is Laplace; else normal, or of an unknown law */
 } pboost_bag_parts;
 
 /* pboost_aggregate_fit over parts.  Bag b has start[b+1] - start[b] rows, the answer answer[b] and

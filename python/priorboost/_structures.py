@@ -496,6 +496,7 @@ class BagParts(Structure):
         ("columns", ColumnsFunction),
         ("moments", MomentsFunction),
         ("gram", GramFunction),
+        ("laplace", c_bool),
     ]
 
 

@@ -90,7 +90,7 @@ static pboost_status fit_events(pboost_coef *coef, pboost_error *err)
 static pboost_status fit_aggregates(pboost_coef *coef, pboost_error *err)
 {
     double covariance[(COLS + 1) * (COLS + 1)];
-    pboost_bag_parts parts = {NULL, t.x, columns, moments, gram};
+    pboost_bag_parts parts = {NULL, t.x, columns, moments, gram, false};
     pboost_fit_options o = PBOOST_FIT_OPTIONS_INIT;
     o.family = PBOOST_LOGISTIC;
     o.estimator = PBOOST_AGGREGATE;

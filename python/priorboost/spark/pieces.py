@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from .. import _library
 from .._library import _check, address, lib
+from ..options import MECHANISMS
 from ..relay import Relay
 from .blocks import Array
 
@@ -124,6 +125,7 @@ class Answers:
     start: Array  # uintp, one more than there are bags
     answer: Array
     noise: Array  # variance
+    laplace: bool  # the noise is
 
     @classmethod
     def of(cls, cuts: list[Array], answers: list[Array], rules: _library.Rules) -> Answers:
@@ -135,7 +137,7 @@ class Answers:
         if rules.epsilon.den:
             size, which = np.unique(sizes, return_inverse=True)
             noise = np.array([_noise(rules, int(s)) for s in size])[which].reshape(answer.shape)
-        return cls(start, answer, noise)
+        return cls(start, answer, noise, rules.mechanism == MECHANISMS["laplace"])
 
     def __len__(self) -> int:
         return len(self.answer)
@@ -338,6 +340,7 @@ def fit_bags(
         _library.ColumnsFunction(lambda _, out, __: relay.status(columns, out)),
         _library.MomentsFunction(lambda _, *given: relay.status(moments, *given[:-1])),
         _library.GramFunction(lambda _, *given: relay.status(gram, *given[:-1])),
+        answers.laplace,
     )
     options.struct_size = _library.FIT_OPTIONS_SIZE
     bags = answers.lend()

@@ -240,7 +240,10 @@ pboost_status pboost_bag_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     pboost_status st = PBOOST_OK;
     pboost_fit_report ignored = {0};
     bag_machines machines = {.parts = parts, .cols = coef->n};
-    bag_data data = {.rows = {.n_bags = n_bags, .start = start}, .answer = answer, .noise = noise};
+    bag_data data = {.rows = {.n_bags = n_bags, .start = start},
+                     .answer = answer,
+                     .noise = noise,
+                     .laplace = parts->laplace};
     aggregate_fit fit = {0};
     pboost_cancel cancel = {.stop = pboost_machines_stop, .user = &machines.failure};
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;

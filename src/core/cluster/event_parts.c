@@ -168,7 +168,7 @@ pboost_status pboost_parts_fit(pboost_coef *coef, pboost_fit_report *report,
     pboost_fit_options options = PBOOST_FIT_OPTIONS_INIT;
     remote_rows remote = {.parts = parts};
     event_problem problem = {.pass = {&remote, remote_sums, remote_direction}};
-    bag_data data = {{.n_bags = n_bags, .start = start}, target, noise};
+    bag_data data = {{.n_bags = n_bags, .start = start}, target, noise, false};
     pboost_samples bags = {.n = n_bags, .target = target};
     pboost_coef found = {0};
     double *rows = NULL;

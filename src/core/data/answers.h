@@ -13,7 +13,8 @@ struct pboost_answers {
     double *mean;           /* by bag, `width` each: the oracle's answer */
     double *noise_variance; /* by bag, `width` each: c_B of the mechanism */
     size_t round_capacity, bag_capacity, number_capacity, row_capacity;
-    bool rounded; /* some answers are means rounded to 0 or 1 */
+    bool rounded;     /* some answers are means rounded to 0 or 1 */
+    bool other_noise; /* some noise is not Laplace, or of an unknown law */
 };
 
 /* Allocates memory for this many more rounds, bags of `width` numbers and rows, so that asking

@@ -26,6 +26,7 @@ pboost_status pboost_fold_bags(pboost_answers *out, const pboost_answers *all, s
             TRY(pboost_answers_append_vectors(out, &one, width, &all->mean[b * width],
                                               &all->noise_variance[b * width], err));
     }
+    out->other_noise = all->other_noise;
 done:
     return st;
 }

@@ -13,6 +13,7 @@
 #include <priorboost/curves.h>
 
 #include "base/options.h"
+#include "data/answer_error.h"
 #include "data/curve.h"
 #include "fit/aggregate/constant.h"
 #include "fit/estimator.h"
@@ -30,6 +31,7 @@
 #define FEWEST_BAGS (2 * LARGE_FOLDS) /* fewer cannot compare models */
 
 #define LEAST_VARIANCE_SHARE 0.1
+#define WEIGH_TURNS 4 /* of the weights and what they are found with */
 
 typedef struct {
     const pboost_features *features; /* all columns, those of curves last */
@@ -40,7 +42,8 @@ typedef struct {
     const pboost_mixture_options *options;
     unsigned char *fold, folds;    /* by bag; number of them */
     double *left_out[N_KINDS];     /* by bag: what a fit without it predicts */
-    double *precision;             /* by bag: 1 / V */
+    double *sampling;              /* by bag: the variance of answers without noise */
+    double *target, *precision;    /* by bag: the answer and 1 / V, as weights are found with */
     pboost_coef start[MOST_FOLDS]; /* the GLM that left the fold out, where trees start */
     pboost_member member[N_KINDS]; /* fitted to all bags */
     bool usable[N_KINDS];          /* fitted in every fold */
@@ -180,9 +183,10 @@ static pboost_status fit_whole(mixture_fit *f, pboost_member_kind kind, pboost_f
     return st;
 }
 
-/* V of all bags is that of the GLM: the same for all members, so that none can look better by
- * larger variances.  Where the GLM is too sure, V is a part of that of the constant model. */
-static pboost_status set_precision(mixture_fit *f, double phi, pboost_error *err)
+/* The sampling variance of all bags is that of the GLM: the same for all members, so that none can
+ * look better by larger variances.  Where the GLM is too sure, it is a part of that of the constant
+ * model. */
+static pboost_status set_sampling(mixture_fit *f, double phi, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     pboost_fit_options o = options_of(f, PBOOST_MEMBER_GLM);
@@ -196,8 +200,7 @@ static pboost_status set_precision(mixture_fit *f, double phi, pboost_error *err
     TRY(pboost_fit_explain(&constant, &task, f->answers->n_bags, &mean, err));
     for (size_t b = 0; b < f->n_bags; b++) {
         double a = fmax(e.at.variance[b], LEAST_VARIANCE_SHARE * constant.at.variance[b]);
-        double v = phi * a + f->answers->noise_variance[f->first_bag + b];
-        f->precision[b] = isfinite(v) ? 1.0 / fmax(v, 1e-300) : 0.0;
+        f->sampling[b] = phi * a;
     }
 done:
     pboost_fit_explained_free(&e);
@@ -257,6 +260,8 @@ static void mixture_fit_free(mixture_fit *f)
     free(f->fold);
     for (size_t i = 0; i < MOST_FOLDS; i++)
         pboost_coef_free(&f->start[i]);
+    free(f->sampling);
+    free(f->target);
     free(f->precision);
 }
 
@@ -266,6 +271,8 @@ static pboost_status mixture_fit_init(mixture_fit *f, pboost_error *err)
 
     NEED(f->fold = pboost_alloc(f->n_bags, 1), err);
     pboost_crossval_folds(f->fold, f->n_bags, f->folds, f->options->fit.seed);
+    NEED(f->sampling = pboost_alloc(f->n_bags, sizeof(double)), err);
+    NEED(f->target = pboost_alloc(f->n_bags, sizeof(double)), err);
     NEED(f->precision = pboost_alloc(f->n_bags, sizeof(double)), err);
     for (unsigned k = 0; k < N_KINDS; k++) {
         f->member[k].kind = (pboost_member_kind)k;
@@ -286,7 +293,7 @@ static pboost_status fit_members(mixture_fit *f, const pboost_fit_report *glm, p
 {
     pboost_status st = PBOOST_OK;
 
-    TRY(set_precision(f, glm->dispersion, err));
+    TRY(set_sampling(f, glm->dispersion, err));
     for (unsigned char which = 0; which < f->folds; which++)
         TRY(run_fold(f, which, err));
     if (f->usable[PBOOST_MEMBER_SMOOTH])
@@ -297,6 +304,25 @@ static pboost_status fit_members(mixture_fit *f, const pboost_fit_report *glm, p
             TRY(fit_trees(f, (pboost_member_kind)k, err));
 done:
     return st;
+}
+
+/* Answers and precisions for the weights: the working residuals of the mixture that the report has
+ * (data/answer_error.h); it has none before the first turn. */
+static void set_targets(mixture_fit *f, const double *const *predicted, const size_t *kind,
+                        size_t n, bool first)
+{
+    const double *answer = f->answers->mean + f->first_bag;
+    const double *noise = f->answers->noise_variance + f->first_bag;
+
+    for (size_t b = 0; b < f->n_bags; b++) {
+        answer_error error = {f->sampling[b], noise[b], !first && !f->answers->other_noise};
+        double at = 0.0;
+        for (size_t i = 0; i < n; i++)
+            at += f->report->member[kind[i]].weight * predicted[i][b];
+        working_residual w = pboost_working_residual(answer[b] - at, error);
+        f->target[b] = error.laplace && noise[b] > 0.0 ? at + w.residual : answer[b];
+        f->precision[b] = isfinite(w.variance) ? 1.0 / fmax(w.variance, 1e-300) : 0.0;
+    }
 }
 
 /* Sets the weights and what the report says of them. */
@@ -311,8 +337,11 @@ static void weigh(mixture_fit *f)
         predicted[n] = f->left_out[k];
         kind[n++] = k;
     }
-    left_out_bags bags = {n, f->n_bags, predicted, f->answers->mean + f->first_bag, f->precision};
-    pboost_mixture_weigh(f->report, f->expected, kind, &bags);
+    left_out_bags bags = {n, f->n_bags, predicted, f->target, f->precision};
+    for (int turn = 0; turn < WEIGH_TURNS; turn++) {
+        set_targets(f, predicted, kind, n, turn == 0);
+        pboost_mixture_weigh(f->report, f->expected, kind, &bags);
+    }
     for (size_t i = 0; i < n; i++)
         f->member[kind[i]].weight = f->report->member[kind[i]].weight;
 }

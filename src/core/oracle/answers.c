@@ -186,6 +186,7 @@ pboost_status pboost_answers_ask(pboost_answers *answers, const pboost_oracle *o
                  mean[i], i / rules.width, number_name(number, i, rules.width));
     append(answers, bags);
     answers->rounded = answers->rounded || rules.round;
+    answers->other_noise = answers->other_noise || rules.mechanism != PBOOST_LAPLACE;
 done:
     return st;
 }
@@ -227,6 +228,7 @@ pboost_status pboost_answers_append_vectors(pboost_answers *answers, const pboos
     for (size_t i = 0, at = answers->n_bags * width; i < bags->n_bags * width; i++) {
         answers->mean[at + i] = mean[i];
         answers->noise_variance[at + i] = noise_variance != NULL ? noise_variance[i] : 0.0;
+        answers->other_noise = answers->other_noise || answers->noise_variance[at + i] > 0.0;
     }
     append(answers, bags);
 done:
@@ -262,6 +264,7 @@ static pboost_status copy_number(pboost_answers *to, const pboost_answers *from,
     to->n_bags = from->n_bags;
     to->n_rows = from->n_rows;
     to->rounded = from->rounded;
+    to->other_noise = from->other_noise;
 done:
     return st;
 }

@@ -30,7 +30,8 @@ enum { CURVE = 96 }; /* points of the curve of labels, 2^(1/2) apart */
 /* Of the covariance, scaled to unit diagonal.  Where columns are collinear its last pivots are
  * rounding errors; the rows of the factor below them are divided by these. */
 #define LEAST_PIVOT 1e-8
-#define LARGE_MEAN 100.0 /* of a Poisson label, beyond which its deviance is that of a normal */
+#define MORE_VARIANCE 1e-6 /* of a weight that is drawn */
+#define LARGE_MEAN 100.0   /* of a Poisson label, beyond which its deviance is that of a normal */
 
 /* ---- As many labels -------------------------------------------------------------------------- */
 
@@ -176,6 +177,8 @@ static pboost_status expected_auc(double *out, const planner *p, const forecast_
     NEED(off = pboost_alloc(m, sizeof *off), err);
     NEED(work = pboost_alloc(n, sizeof *work), err);
     TRY(pboost_coef_init(&coef, p->x->cols, err));
+    for (size_t i = 0; i < m; i++) /* of collinear columns it is singular but for rounding */
+        f->spread[i * m + i] *= 1.0 + MORE_VARIANCE;
     pboost_cholesky_factor(&c, LEAST_PIVOT, false);
     for (uint64_t i = 0; i < 2 * DRAWS; i++) {
         if (i % 2 == 0)

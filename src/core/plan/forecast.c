@@ -26,6 +26,7 @@
 
 #include "base/linalg.h"
 #include "base/rng.h"
+#include "data/answer_error.h"
 #include "data/family.h"
 #include "data/matrix.h"
 #include "fit/predict.h"
@@ -165,13 +166,32 @@ static void complete(double *a, size_t n, double scale)
             a[i * n + j] = a[j * n + i] = a[i * n + j] * scale;
 }
 
+/* 1/I of an answer, as well as a fit can use it: unless it is known, the dispersion is estimated,
+ * and is taken to be at least its standard error, so that of `unsure` of the noise. */
+static double variance_in_fit(answer_error error, double unsure)
+{
+    answer_error used = error;
+    used.sampling = fmax(error.sampling, unsure * error.noise);
+    double v = error.sampling + error.noise;
+    return used.sampling > 0.0 ? v * pboost_working_variance(used) / (used.sampling + used.noise)
+                               : v;
+}
+
+/* The standard error of the dispersion as a part of the noise, where noise is most of the error:
+ * Var(r^2) is 5 c^2 (fit/aggregate/dispersion.h). */
+static double unsure_of(pboost_family family, double bags)
+{
+    return family == PBOOST_LOGISTIC ? 0.0 : sqrt(5.0 / bags);
+}
+
 /* out = the mean over rows of b'' x x' weighted by b'' / (phi b'' + noise): the information per row
  * in bags of equal rows. */
-static void limit(double *out, population *p, double phi, double noise)
+static void limit(double *out, population *p, double phi, double noise, bool laplace, double unsure)
 {
     size_t n = p->pass.bags.n_bags;
     for (size_t i = 0; i < n; i++) { /* J = b'' x and a = b'' */
-        double v = phi * p->row.variance[i] + noise;
+        answer_error error = {phi * p->row.variance[i], noise, laplace};
+        double v = variance_in_fit(error, unsure);
         p->row_weight[i] = v > 0.0 ? 1.0 / v : 0.0;
     }
     pboost_bagpass_gram(out, NULL, &p->pass, &p->row, p->row_weight, NULL);
@@ -195,7 +215,7 @@ pboost_status pboost_population_measure(population *p, pboost_error *err)
     if (!isfinite(p->mean) || !isfinite(square))
         FAIL(err, PBOOST_BAD_DATA,
              "the assumed model predicts means that overflow; give another prior");
-    limit(p->hessian, p, 1.0, 0.0);
+    limit(p->hessian, p, 1.0, 0.0, false, 0.0);
 done:
     return st;
 }
@@ -424,14 +444,16 @@ void pboost_asked_free(asked_bags *asked)
     *asked = (asked_bags){0};
 }
 
-/* Sets the weights of the bags to 1/V. */
+/* Sets the weights of the bags to 1/V, or to the information of answers with Laplace noise. */
 static void weigh_bags(asked_bags *asked, double phi, const forecast_table *f)
 {
     const bag_rows *bags = &asked->pass.bags;
+    double unsure = unsure_of(asked->pass.family, f->repeat * (double)bags->n_bags);
     for (size_t b = 0; b < bags->n_bags; b++) {
         double size = f->larger * (double)(bags->start[b + 1] - bags->start[b]);
-        double v = phi * asked->moments.variance[b] / f->larger + f->noise_scale / (size * size);
-        asked->weight[b] = 1.0 / fmax(v, 1e-300);
+        answer_error error = {phi * asked->moments.variance[b] / f->larger,
+                              f->noise_scale / (size * size), f->laplace};
+        asked->weight[b] = 1.0 / fmax(variance_in_fit(error, unsure), 1e-300);
     }
 }
 
@@ -457,7 +479,8 @@ pboost_status pboost_forecast_bags(forecast_result *out, population *p, asked_ba
         complete(scatter, m, f->repeat);
         TRY(mean_ratio(&factor, p, info, scatter, err));
     }
-    limit(most, p, p->phi, f->noise_scale * (double)n_bags / rows);
+    limit(most, p, p->phi, f->noise_scale * (double)n_bags / rows, f->laplace,
+          unsure_of(p->family, f->repeat * (double)n_bags));
     for (size_t i = 0; i < m * m; i++)
         most[i] *= f->repeat * rows;
     if (f->levels > 0.0)

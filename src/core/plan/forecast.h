@@ -68,6 +68,7 @@ typedef struct {
     double
         levels; /* by which a tree on the whole table is deeper; 0 for bags that do not improve */
     double noise_scale; /* c_B = noise_scale / size^2 */
+    bool laplace;       /* the noise is */
     double model_error;
 } forecast_table;
 

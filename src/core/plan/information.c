@@ -4,6 +4,7 @@
 #include <priorboost/plan.h>
 
 #include "base/options.h"
+#include "data/answer_error.h"
 #include "data/answers.h"
 #include "passes/bag_pass.h"
 #include "try.h"
@@ -49,8 +50,11 @@ pboost_status pboost_information(double *information, pboost_family family,
         parameter[intercept + j] = coef->theta[j];
     pboost_bagpass_run(&moments, &pass, parameter);
     for (size_t b = 0; b < bags->n_bags; b++) {
-        double v = dispersion * moments.variance[b] +
-                   pboost_rules_noise_variance(&checked, bags->start[b + 1] - bags->start[b]);
+        size_t size = bags->start[b + 1] - bags->start[b];
+        answer_error error = {dispersion * moments.variance[b],
+                              pboost_rules_noise_variance(&checked, size),
+                              checked.mechanism == PBOOST_LAPLACE};
+        double v = pboost_working_variance(error);
         weight[b] = v > 0.0 ? 1.0 / v : 0.0;
     }
     pboost_bagpass_gram(gram, NULL, &pass, &moments, weight, NULL);

@@ -237,6 +237,7 @@ static pboost_status forecast_way(forecast_result *out, planner *p, way *w, cons
                         .model_error = p->model_error};
 
     TRY(noise_scale(&f.noise_scale, &p->options->rules, a->epsilon, err));
+    f.laplace = p->options->rules.mechanism == PBOOST_LAPLACE;
     pboost_planner_penalty(p, f.noise_scale > 0.0);
     TRY(pboost_forecast_bags(out, &p->population, &w->asked, &f, err));
 done:

@@ -116,7 +116,7 @@ static void pull_chunk(void *context, size_t chunk, int worker)
     bags_of(f, chunk, &from, &end);
     for (size_t b = from; b < end; b++) {
         double weight = f->bags.weight[b], slopes = 0.0;
-        double pull = weight > 0.0 ? weight * f->bags.residual[b] : 0.0;
+        double pull = weight > 0.0 ? weight * f->bags.working.residual[b] : 0.0;
         for (size_t i = f->first[b]; i < f->first[b + 1]; i++) {
             slopes += f->slope[i];
             f->image[i] = pull != 0.0 ? f->slope[i] * pull : 0.0;
@@ -333,6 +333,7 @@ void pboost_wide_start(wide_fit *f, const pboost_coef *coef)
     double *x = f->parameter, *given = f->newton.step;
     size_t first = f->options.intercept;
     bags->phi = bags->measured_phi = 1.0;
+    pboost_working_start(bags);
     memset(bags->size, 0, bags->data.rows.n_bags * sizeof *bags->size);
     memset(x, 0, f->problem.n * sizeof *x);
     if (first > 0)

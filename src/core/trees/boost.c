@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "base/sizes.h"
+#include "data/answer_error.h"
 #include "large.h"
 #include "try.h"
 
@@ -96,6 +97,14 @@ void pboost_booster_freeze(booster *b)
         double a = fmax(b->point.variance[i], p->least_variance[i]);
         double v = p->noise[i] > 0.0 ? a + p->noise[i] / p->phi : a;
         b->residual[i] = p->answer[i] - b->point.mean[i];
+        b->target[i] = p->answer[i];
+        if (p->laplace && p->noise[i] > 0.0) {
+            answer_error error = {p->phi * a, p->noise[i], true};
+            working_residual w = pboost_working_residual(b->residual[i], error);
+            v = w.variance / p->phi;
+            b->residual[i] = w.residual;
+            b->target[i] = b->point.mean[i] + w.residual;
+        }
         b->weight[i] = v > 0.0 ? 1.0 / v : 0.0; /* 0 also where V is infinite */
     }
 }
@@ -105,7 +114,7 @@ static double objective(const booster *b, const bag_point *at)
     const boost_problem *p = b->problem;
     double sum = 0.0;
     for (size_t i = 0; i < p->bags; i++) {
-        double r = p->answer[i] - at->mean[i];
+        double r = b->target[i] - at->mean[i];
         sum += pboost_left_out(b, i) ? 0.0 : r * r * b->weight[i];
     }
     return sum;
@@ -384,6 +393,7 @@ pboost_status pboost_booster_init(booster *out, const boost_problem *p, const un
     NEED(out->residual = pboost_alloc(m, sizeof(double)), err);
     NEED(out->weight = pboost_alloc(m, sizeof(double)), err);
     NEED(out->sum = pboost_alloc(m, sizeof(double)), err);
+    NEED(out->target = pboost_alloc(m, sizeof(double)), err);
     double target = pboost_mean_answer(p, fold, left_out);
     out->intercept = from != NULL ? best_intercept(out, target, threads) : p->family->eta(target);
     for (size_t i = 0; i < p->rows; i++)
@@ -405,6 +415,7 @@ void pboost_booster_free(booster *b)
     free(b->residual);
     free(b->weight);
     free(b->sum);
+    free(b->target);
     free(b->order);
     pboost_forest_free(&b->forest.forest);
     *b = (booster){0};

@@ -11,7 +11,9 @@
  * so that a step of the trees' gain is never too long.  (Its plain diagonal is too small by the
  * size of the bag.)  For bags of one row both are the usual curvature.  What the bound makes too
  * slow, the values of the leaves make up for: they are solved for jointly, with the whole matrix.
- */
+ *
+ * If the noise is Laplace, r and V are the working residual and its variance (data/answer_error.h),
+ * refreshed for every tree. */
 #ifndef PBOOST_BOOST_H
 #define PBOOST_BOOST_H
 
@@ -27,6 +29,7 @@ typedef struct {
     size_t *start;
     const size_t *row;
     const double *answer, *noise;
+    bool laplace;         /* the noise is */
     double *total;        /* by bag: of the weights of its rows */
     const double *weight; /* by row of the table; NULL: 1 */
     const pboost_forest_options *options;
@@ -52,6 +55,7 @@ typedef struct {
     double intercept;
     bag_point point, trial;
     double *residual, *weight, *sum; /* by bag: r, 1/V, sum of v */
+    double *target;                  /* by bag: the answer, or what stands for it (below) */
     uint8_t *order;                  /* of the levels of categories (order.c) */
     growing_forest forest;
     bool done; /* no leaf can be split */

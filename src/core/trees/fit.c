@@ -14,6 +14,7 @@
 #include "base/options.h"
 #include "base/parallel.h"
 #include "base/sizes.h"
+#include "data/answer_error.h"
 #include "data/answers.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/aggregate/dispersion.h"
@@ -38,7 +39,7 @@ typedef struct {
     unsigned char *fold;                            /* by bag; NULL: none is left out */
     double *mean, *variance, *residual;             /* by bag: of the forest that left it out */
     double *first_mean, *first_size, *first_weight; /* by bag: before the first tree; 1/V there */
-    double first_phi;
+    double first_phi, *first_sampling;              /* by bag: phi a_B there */
     double first_own;   /* sum of r^2 / V of the forests on the bags that they have seen */
     size_t trees, best; /* grown; that predict best */
     double best_score, *best_mean, best_own;
@@ -94,6 +95,7 @@ static pboost_status open_problem(boost_problem *p, const bag_data *data,
                          .row = rows->row + first,
                          .answer = data->answer,
                          .noise = data->noise,
+                         .laplace = data->laplace,
                          .weight = weight,
                          .options = options,
                          .phi = 1.0};
@@ -209,15 +211,22 @@ static void refresh_dispersion(forest_fit *f)
 }
 
 /* The gain in log quasi-likelihood of the answers over the model before the first tree.  The size
- * of a bag, and phi, are the same for all numbers of trees. */
+ * of a bag, and phi, are the same for all numbers of trees.  Where there is Laplace noise, it is
+ * the likelihood itself. */
 static double score(const forest_fit *f)
 {
     const boost_problem *p = &f->problem;
     double sum = 0.0;
-    for (size_t b = 0; b < p->bags; b++)
-        if (f->first_weight[b] > 0.0)
-            sum += p->family->quasi(p->answer[b], f->first_mean[b], f->mean[b],
-                                    f->first_size[b] / f->first_phi, p->noise[b]);
+    for (size_t b = 0; b < p->bags; b++) {
+        double first = f->first_mean[b], now = f->mean[b], y = p->answer[b];
+        answer_error error = {f->first_sampling[b], p->noise[b], p->laplace};
+        if (!(f->first_weight[b] > 0.0))
+            continue;
+        sum += p->laplace && p->noise[b] > 0.0
+                   ? pboost_residual_log_density(y - now, error) -
+                         pboost_residual_log_density(y - first, error)
+                   : p->family->quasi(y, first, now, f->first_size[b] / f->first_phi, p->noise[b]);
+    }
     return sum;
 }
 
@@ -330,6 +339,7 @@ static pboost_status start_forests(forest_fit *f, const double *start, const for
     NEED(f->residual = pboost_alloc(m, sizeof(double)), err);
     NEED(f->first_mean = pboost_alloc(m, sizeof(double)), err);
     NEED(f->first_size = pboost_alloc(m, sizeof(double)), err);
+    NEED(f->first_sampling = pboost_alloc(m, sizeof(double)), err);
     NEED(f->first_weight = pboost_alloc(m, sizeof(double)), err);
     NEED(f->best_mean = pboost_alloc(m, sizeof(double)), err);
     for (size_t i = 0; i < f->n_forests; i++)
@@ -345,6 +355,7 @@ static pboost_status start_forests(forest_fit *f, const double *start, const for
     memcpy(f->best_mean, f->mean, m * sizeof *f->mean);
     for (size_t b = 0; b < m; b++) {
         double v = p->phi * f->variance[b] + p->noise[b];
+        f->first_sampling[b] = p->phi * f->variance[b];
         f->first_size[b] = p->family->variance_at(f->mean[b]) / f->variance[b];
         f->first_weight[b] = v > 0.0 ? 1.0 / v : 0.0;
     }
@@ -367,6 +378,7 @@ static void close_fit(forest_fit *f)
     free(f->residual);
     free(f->first_mean);
     free(f->first_size);
+    free(f->first_sampling);
     free(f->first_weight);
     free(f->best_mean);
     close_problem(&f->problem);

@@ -129,7 +129,7 @@ static void fill(table *t, pboost_family family, double noise, bool sorted)
 
 static pboost_bag_parts parts_of(table *t)
 {
-    return (pboost_bag_parts){t, t->base, columns, moments, gram};
+    return (pboost_bag_parts){t, t->base, columns, moments, gram, false};
 }
 
 static void same_reports(const pboost_fit_report *a, const pboost_fit_report *b)

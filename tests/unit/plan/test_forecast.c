@@ -1,6 +1,7 @@
 /* Forecasts against simulation, and what a wrong model adds to them. */
 #include "plan_support.h"
 
+#include "data/answer_error.h"
 #include "data/answers.h"
 #include "fit/aggregate/aggregate.h"
 #include "fit/estimator.h"
@@ -164,8 +165,10 @@ static void test_price_of_a_judged_ridge(void **state)
     o.assumed.dispersion = 1.0;
     assert_ok(pboost_rules_check(&o.rules, &err), err);
     assert_ok(pboost_plan_make(&judged, PLAIN(t.matrix), &o, &err), err);
-    double spread = judged.constant + 1.0,
-           v = (1.0 + pboost_rules_noise_variance(&o.rules, 1)) / (double)n;
+    double spread = judged.constant + 1.0, noise = pboost_rules_noise_variance(&o.rules, 1);
+    double known = fmax(1.0, sqrt(5.0 / (double)n) * noise); /* the dispersion's standard error */
+    double v = (1.0 + noise) / (double)n / (known + noise) *
+               pboost_working_variance((answer_error){known, noise, true});
     o.l2 = pboost_l2_fixed(FEATURES / spread);
     assert_ok(pboost_plan_make(&given, PLAIN(t.matrix), &o, &err), err);
     assert_int_equal(judged.point[0].bag_size, 1);

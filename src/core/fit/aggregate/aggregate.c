@@ -18,7 +18,10 @@
  * changes nothing.  With bags of one row and no noise that is the likelihood itself.  (Freezing V
  * as a whole and minimising sum r^2/V has the same fixed points, but does not find them if events
  * are rare: a positive answer whose V is nearly 0 pulls the fit away, and the V after that are
- * worse.) */
+ * worse.)
+ *
+ * If the noise is Laplace, the equation has the score of the likelihood in the place of r/V: the
+ * answers and c that the minimiser sees are refreshed with the sizes (data/answer_error.h). */
 #include "fit/aggregate/aggregate.h"
 
 #include <math.h>
@@ -70,7 +73,8 @@ static double here(void *self, const double *x, double *gradient, double *matrix
 {
     aggregate_fit *fit = self;
     size_t n = fit->pass.n_parameters;
-    pboost_bagpass_gram(matrix, gradient, &fit->pass, &fit->point, fit->weight, fit->residual);
+    pboost_bagpass_gram(matrix, gradient, &fit->pass, &fit->point, fit->weight,
+                        fit->working.residual);
     for (size_t i = 0; i < n; i++) {
         gradient[i] = fit->penalty[i] * x[i] - gradient[i];
         matrix[i * n + i] += fit->penalty[i];

@@ -2,6 +2,7 @@
 #ifndef PBOOST_AGGREGATE_H
 #define PBOOST_AGGREGATE_H
 
+#include "data/answer_error.h"
 #include "data/answers.h"
 #include "data/fit_options.h"
 #include "fit/aggregate/curve_ridge.h"
@@ -13,7 +14,14 @@
 typedef struct {
     bag_rows rows;
     const double *answer, *noise; /* by bag */
+    bool laplace;                 /* the noise is (data/answer_error.h) */
 } bag_data;
+
+/* By bag: what the minimiser aims at, in the places of answer, c and residual; the same where the
+ * noise is not Laplace (data/answer_error.h). */
+typedef struct {
+    double *answer, *noise, *residual;
+} working_answers;
 
 /* The state of an aggregate fit.  Parameters are in standard units, the intercept first. */
 typedef struct aggregate_fit {
@@ -26,9 +34,10 @@ typedef struct aggregate_fit {
     bag_moments point, trial;
     double *parameter, *penalty; /* lambda by parameter, 0 for the intercept */
     double *residual;            /* by bag, at the point */
-    double *weight;              /* by bag: 1/V at the point */
-    double *size, *frozen_mean;  /* by bag: frozen while the minimiser works, and where that was */
-    double lambda, multiple;     /* in standard units; its multiple of the default */
+    working_answers working;
+    double *weight;             /* by bag: 1/V at the point */
+    double *size, *frozen_mean; /* by bag: frozen while the minimiser works, and where that was */
+    double lambda, multiple;    /* in standard units; its multiple of the default */
     double phi, freedom;
     double kappa;               /* the variance of bag effects over phi (effects.c); 0: none */
     size_t effect_refreshes;    /* of kappa */
@@ -89,6 +98,8 @@ pboost_status pboost_aggregate_solve(aggregate_fit *fit, pboost_fit_report *repo
 /* Its steps: sets parameter, point and phi; residuals at the point; what the report says. */
 void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef);
 void pboost_aggregate_set_residuals(aggregate_fit *fit);
+/* Before the first point: the answers as they are. */
+void pboost_working_start(aggregate_fit *fit);
 /* Minus twice the Gaussian pseudo-likelihood of the point: the sum over bags of squared residual
  * over variance, and of the log variance. */
 double pboost_aggregate_misfit(const aggregate_fit *fit);

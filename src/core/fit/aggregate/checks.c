@@ -15,7 +15,8 @@ bag_data pboost_bag_data(const pboost_features *features, const pboost_answers *
                                .start = answers->start + first_bag,
                                .row = answers->row},
                       .answer = answers->mean + first_bag,
-                      .noise = answers->noise_variance + first_bag};
+                      .noise = answers->noise_variance + first_bag,
+                      .laplace = !answers->other_noise};
 }
 
 static pboost_status check_bags(const bag_data *data, pboost_error *err)

@@ -47,7 +47,7 @@ static void sandwich(double *inverse, aggregate_fit *fit, double *meat, double *
     size_t n = fit->pass.n_parameters;
     for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
         double h = fmin(leverage(fit, inverse, b), 1.0 - 1e-6);
-        double score = fit->weight[b] * fit->residual[b];
+        double score = fit->weight[b] * fit->working.residual[b];
         factor[b] = fit->weight[b] > 0.0 ? score * score / (1.0 - h) : 0.0;
     }
     pboost_bagpass_gram(meat, NULL, &fit->pass, &fit->point, factor, NULL);

@@ -45,6 +45,10 @@ pboost_status pboost_aggregate_reserve(aggregate_fit *fit, pboost_error *err)
     NEED(fit->parameter = calloc(n, sizeof(double)), err);
     NEED(fit->penalty = calloc(n, sizeof(double)), err);
     NEED(fit->residual = pboost_alloc(bags, sizeof(double)), err);
+    NEED(fit->working.answer = pboost_alloc(bags, sizeof(double)), err);
+    NEED(fit->working.noise = pboost_alloc(bags, sizeof(double)), err);
+    NEED(fit->working.residual = pboost_alloc(bags, sizeof(double)), err);
+    pboost_working_start(fit);
     NEED(fit->weight = pboost_alloc(bags, sizeof(double)), err);
     NEED(fit->size = pboost_alloc(bags, sizeof(double)), err);
     NEED(fit->frozen_mean = pboost_alloc(bags, sizeof(double)), err);
@@ -91,6 +95,9 @@ void pboost_aggregate_free(aggregate_fit *fit)
     free(fit->parameter);
     free(fit->penalty);
     free(fit->residual);
+    free(fit->working.answer);
+    free(fit->working.noise);
+    free(fit->working.residual);
     free(fit->weight);
     free(fit->size);
     free(fit->frozen_mean);

@@ -10,8 +10,17 @@
 
 void pboost_aggregate_set_residuals(aggregate_fit *fit)
 {
-    for (size_t b = 0; b < fit->data.rows.n_bags; b++)
+    for (size_t b = 0; b < fit->data.rows.n_bags; b++) {
         fit->residual[b] = fit->data.answer[b] - fit->point.mean[b];
+        fit->working.residual[b] = fit->working.answer[b] - fit->point.mean[b];
+    }
+}
+
+void pboost_working_start(aggregate_fit *fit)
+{
+    size_t bytes = fit->data.rows.n_bags * sizeof(double);
+    memcpy(fit->working.answer, fit->data.answer, bytes);
+    memcpy(fit->working.noise, fit->data.noise, bytes);
 }
 
 double pboost_aggregate_misfit(const aggregate_fit *fit)
@@ -41,6 +50,7 @@ void pboost_aggregate_start(aggregate_fit *fit, const pboost_coef *coef)
     bool warm = coef != NULL && !fit->unpenalised && !pboost_is_zero(coef->theta, coef->n);
     fit->phi = fit->measured_phi = 1.0;
     fit->kappa = 0.0;
+    pboost_working_start(fit);
     fit->effect_refreshes = 0;
     memset(x, 0, fit->pass.n_parameters * sizeof *x);
     if (fit->options->intercept)

@@ -206,7 +206,7 @@ static double misfit(const overlap_fit *fit)
 /* The constant model, and phi and ridge there; returns its misfit. */
 static double start(overlap_fit *fit)
 {
-    bag_data data = {fit->rows, fit->bags.answer, fit->bags.noise};
+    bag_data data = {fit->rows, fit->bags.answer, fit->bags.noise, false};
     answer_mean mean = pboost_answer_mean(&data, NULL, fit->options->family);
     bool intercept = fit->options->intercept;
     fit->mean_masked = intercept && (mean.outside || mean.unclear);
