@@ -95,6 +95,35 @@ static void rounds_are_appended(void **state)
     pboost_answers_clear(&log);
 }
 
+/* Laplace only if all noise is: that of given answers is not known, and once other noise is in the
+ * log it stays there. */
+static void the_log_knows_the_law_of_its_noise(void **state)
+{
+    (void)state;
+    pboost_error err;
+    echo e = {0};
+    pboost_oracle oracle = echo_oracle(&e);
+    pboost_answers log = {0};
+    some_bags s;
+    const double mean[] = {1.0}, noise[] = {0.5};
+
+    assert_ok(pboost_answers_ask(&log, &oracle, fill(&s, 5, 0), &err), err);
+    assert_ok(pboost_answers_append(&log, fill(&s, 1, 100), mean, NULL, &err), err);
+    assert_false(log.other_noise);
+    assert_ok(pboost_answers_append(&log, fill(&s, 1, 200), mean, noise, &err), err);
+    assert_true(log.other_noise);
+    assert_ok(pboost_answers_ask(&log, &oracle, fill(&s, 5, 300), &err), err);
+    assert_true(log.other_noise);
+    pboost_answers_clear(&log);
+    assert_false(log.other_noise);
+
+    oracle.rules.mechanism = PBOOST_GAUSSIAN;
+    oracle.rules.delta = (pboost_rational){1, 1000000};
+    assert_ok(pboost_answers_ask(&log, &oracle, fill(&s, 5, 0), &err), err);
+    assert_true(log.other_noise);
+    pboost_answers_clear(&log);
+}
+
 /* As a user sees it: by calls alone, and empty at first. */
 static void what_was_answered_can_be_read(void **state)
 {
@@ -266,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_are_appended),
+        cmocka_unit_test(the_log_knows_the_law_of_its_noise),
         cmocka_unit_test(what_was_answered_can_be_read),
         cmocka_unit_test(capacity_at_least_doubles),
         cmocka_unit_test(a_failed_question_leaves_the_log_as_it_was),

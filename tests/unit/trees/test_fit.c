@@ -233,6 +233,37 @@ static void test_noise_is_not_learnt(void **state)
     }
 }
 
+/* The mean squared error of forests from answers with Laplace noise of sixteen times the variance
+ * of the bags' means, over several tables. */
+static double error_under_noise(bool known)
+{
+    enum { TABLES = 6 };
+    double error = 0.0;
+    for (uint64_t seed = 1; seed <= TABLES; seed++) {
+        curve_table t;
+        curve_open(&t, PBOOST_LINEAR, 12000, seed);
+        pboost_answers a = curve_answers(&t, 8, 4.0, seed);
+        pboost_forest_options o = forest_options(PBOOST_LINEAR);
+        a.other_noise = !known;
+        grown g = grow(&t.columns, NULL, NULL, &a, &o);
+        double *eta = predicted(&g, &t.columns, NULL);
+        error += squared_error(eta, t.eta, t.n) / TABLES;
+        free(eta);
+        grown_free(&g);
+        pboost_answers_clear(&a);
+        curve_close(&t);
+    }
+    return error;
+}
+
+static void test_the_law_of_the_noise_is_used(void **state)
+{
+    (void)state;
+    double known = error_under_noise(true), unknown = error_under_noise(false);
+    if (!(known < 0.85 * unknown))
+        fail_msg("the error is %g, and %g without the law", known, unknown);
+}
+
 static void assert_constant(const pboost_columns *columns, const pboost_answers *a,
                             const pboost_forest_options *o)
 {
@@ -613,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_start_is_where_trees_begin),
         cmocka_unit_test(test_weight_zero_counts_for_nothing),
         cmocka_unit_test(test_noise_is_not_learnt),
+        cmocka_unit_test(test_the_law_of_the_noise_is_used),
         cmocka_unit_test(test_tables_without_splits_give_constants),
         cmocka_unit_test(test_few_bags_and_equal_labels),
         cmocka_unit_test(test_a_million_levels),
