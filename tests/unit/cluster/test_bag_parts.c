@@ -145,18 +145,20 @@ static void same_reports(const pboost_fit_report *a, const pboost_fit_report *b)
     assert_true(fabs(a->eta_sd - b->eta_sd) < 1e-7);
 }
 
-static void compare(table *t, const pboost_fit_options *o)
+static void compare(table *t, const pboost_fit_options *o, bool laplace)
 {
     double theta[COLS], theta2[COLS], covariance[(COLS + 1) * (COLS + 1)], other[36];
     pboost_coef a = {COLS, theta, 0}, b = {COLS, theta2, 0};
     pboost_fit_report one, two;
     pboost_bag_parts parts = parts_of(t);
+    parts.laplace = laplace;
     pboost_matrix x = pboost_matrix_f64(t->x, ROWS, COLS);
     pboost_bags bags = {ROWS, BAGS, t->row, t->start};
     pboost_answers answers = {0};
     pboost_error err = {0};
 
     assert_ok(pboost_answers_append(&answers, &bags, t->answer, t->noise, &err), err);
+    answers.other_noise = !laplace;
     for (size_t j = 0; j < COLS; j++)
         theta[j] = theta2[j] = j == 3 ? 0.0 : 0.1; /* a start of some use */
     assert_ok(pboost_aggregate_fit(&a, &one, covariance, PLAIN(x), &answers, 0, o, &err), err);
@@ -193,7 +195,8 @@ static void parts_are_fitted_as_the_whole(void **unused)
                 if (!o.intercept)
                     for (size_t i = 0; i < ROWS; i++)
                         t->x[i * COLS + 3] -= 2000.0;
-                compare(t, &o);
+                compare(t, &o, false);
+                compare(t, &o, true);
             }
     free(t);
 }

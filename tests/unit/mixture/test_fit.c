@@ -1,6 +1,8 @@
 /* Mixtures that are fitted to answers: which members they have, and that threads change nothing. */
 #include "testing.h"
 
+#include "data/answers.h"
+
 enum { ROWS = 6000, COLS = 3, BAG = 10 };
 
 typedef struct {
@@ -158,6 +160,24 @@ static void test_noise(void **state)
     pboost_answers_free(T.answers);
 }
 
+/* Laplace noise has long tails: one answer that is far off moves neither members nor weights much,
+ * and counts for little in the misfit. */
+static void test_an_answer_far_off(void **state)
+{
+    (void)state;
+    pboost_mixture_report before, after;
+    make(bent, ROWS, 1.0);
+    T.answers->other_noise = false;
+    pboost_mixture first = fit(&before, 1);
+    T.answers->mean[17] += 15.0;
+    pboost_mixture second = fit(&after, 1);
+    assert_true(after.misfit < before.misfit + 20.0);
+    assert_true(error_of(&second, bent) < 1.2 * error_of(&first, bent));
+    pboost_mixture_free(&first);
+    pboost_mixture_free(&second);
+    pboost_answers_free(T.answers);
+}
+
 /* Nine bags cannot compare models. */
 static void test_few_bags(void **state)
 {
@@ -176,7 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_straight_lines), cmocka_unit_test(test_bends),
         cmocka_unit_test(test_noise),          cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_few_bags),
+        cmocka_unit_test(test_few_bags),       cmocka_unit_test(test_an_answer_far_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,13 @@
 
 enum { FAMILIES = 3 };
 
-static void compare(pboost_family family, size_t d, double noise, bool weighted)
+static void compare(pboost_family family, size_t d, double noise, bool laplace, bool weighted)
 {
     wide_table t;
     wide_open(&t, family, 3000, d, 5, d > 100, 3 + (uint64_t)family);
     pboost_fit_options o = wide_options(family, PBOOST_AGGREGATE, 2.0), dense = o;
     pboost_answers a = wide_answers(&t, 5, noise);
+    a.other_noise = !laplace;
     if (weighted) {
         t.features.weight = t.weight;
         t.features.offset = t.offset;
@@ -57,11 +58,13 @@ static void test_it_is_the_dense_fit(void **state)
     (void)state;
     for (int f = 0; f < FAMILIES; f++) {
         pboost_family family = (pboost_family)f;
-        compare(family, 12, 0.0, false);
-        compare(family, 12, 0.0, true);
-        compare(family, 12, 0.1, true);
-        compare(family, 150, 0.0, true);
-        compare(family, 150, 0.1, false);
+        compare(family, 12, 0.0, false, false);
+        compare(family, 12, 0.0, false, true);
+        compare(family, 12, 0.1, false, true);
+        compare(family, 12, 0.1, true, true);
+        compare(family, 12, 0.5, true, false);
+        compare(family, 150, 0.0, false, true);
+        compare(family, 150, 0.1, false, false);
     }
 }
 

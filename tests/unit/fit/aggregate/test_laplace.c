@@ -2,6 +2,8 @@
 #include "answers_support.h"
 
 #include "data/answer_error.h"
+#include "fit/estimator.h"
+#include "testing.h"
 
 /* The weight of make_table's column where there is one. */
 static double true_weight(uint64_t seed)
@@ -89,11 +91,27 @@ static void the_score_equation_is_solved(void **state)
     free_table(&t);
 }
 
+static void folds_keep_the_law(void **state)
+{
+    (void)state;
+    pboost_error err;
+    test_table t = make_table(PBOOST_LINEAR, 100, 1, 1);
+    pboost_answers a = make_answers(&t, 10, 1.0, true, 1), rest = {0};
+    const unsigned char fold[20] = {0, 1, 0, 1};
+    a.other_noise = false;
+    assert_ok(pboost_fold_bags(&rest, &a, 0, fold, 1, false, &err), err);
+    assert_true(rest.n_bags == a.n_bags - 2 && !rest.other_noise);
+    pboost_answers_clear(&rest);
+    pboost_answers_clear(&a);
+    free_table(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(knowing_the_law_makes_weights_better),
         cmocka_unit_test(the_score_equation_is_solved),
+        cmocka_unit_test(folds_keep_the_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
