@@ -120,6 +120,7 @@ typedef struct pboost_plan {
     double loss_all_labels, loss_constant, measure_all_labels, measure_constant;
     double least_epsilon; /* that reaches the target, two digits; NaN: not looked for (it needs a
                              target and bounds); INFINITY: none up to 1000 does */
+    pboost_family family;
 } pboost_plan;
 
 /* Forecasts every way of asking about the rows and recommends.  Weights are ignored, here and
@@ -131,7 +132,8 @@ void pboost_plan_free(pboost_plan *plan);
 /* The size of bags to ask for if trees will, or may later, be fitted to the answers, instead of
  * that of a point of the plan.  A plan is for a GLM.  Trees need more answers: under noise it is
  * half of the point's size, but not below 64 and min_bag, and only if a GLM is forecast to keep all
- * but a hundredth of what all labels gain (docs/models.md).  Otherwise it is the point's. */
+ * but a hundredth of what all labels gain (docs/models.md).  Otherwise it is the point's; so it is
+ * for counts whose dispersion was assumed. */
 size_t pboost_plan_tree_bag_size(const pboost_plan *plan, size_t point, size_t min_bag);
 
 /* The plan's recommendation, as options of trainer and fit. */

@@ -421,6 +421,7 @@ class Plan(Structure):
         ("measure_all_labels", c_double),
         ("measure_constant", c_double),
         ("least_epsilon", c_double),
+        ("family", c_int),
     ]
 
 

@@ -93,14 +93,16 @@ size_t pboost_plan_recommend(const pboost_plan_point *point, size_t n, pboost_ra
 
 /* Trees gain from more answers, and lose what every model loses if smaller bags let through more
  * noise.  What a GLM is forecast to lose measures that.  It may lose little only: where labels say
- * less than is assumed, it loses many times the forecast. */
+ * less than is assumed, it loses many times the forecast.  Counts of visits or claims vary more
+ * than is assumed, unless their dispersion was given or learnt. */
 size_t pboost_plan_tree_bag_size(const pboost_plan *plan, size_t point, size_t min_bag)
 {
     const pboost_plan_point *best = &plan->point[point];
     double most = best->excess + TREES_MAY_LOSE * (plan->constant - plan->all_labels);
     size_t size = best->bag_size, least = larger(larger(size / 2, TREES_LEAST), min_bag);
 
-    if (best->epsilon.den == 0)
+    bool unsure = plan->family == PBOOST_POISSON && plan->default_dispersion;
+    if (best->epsilon.den == 0 || unsure)
         return size;
     for (size_t i = 0; i < plan->n_points; i++) {
         const pboost_plan_point *p = &plan->point[i];
@@ -300,6 +302,7 @@ pboost_status pboost_plan_make(pboost_plan *out, const pboost_features *features
 
     *out = (pboost_plan){.rows = x->rows, .n_columns = x->cols, .least_epsilon = NAN};
     TRY(OPTIONS_READ(&own, given, PBOOST_PLAN_OPTIONS_INIT, err));
+    out->family = own.family;
     cancel = own.cancel;
     if (cancel != NULL) {
         inner = (pboost_cancel){.stop = cancel->stop, .user = cancel->user};

@@ -235,6 +235,10 @@ static void test_bag_size_for_trees(void **state)
                                        .excess = 30.0}};
         pboost_plan plan = {.n_points = 2, .point = point, .constant = 100.0, .all_labels = 20.0};
         assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].want);
+        plan.family = PBOOST_POISSON;
+        assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].want);
+        plan.default_dispersion = true; /* counts vary more than is assumed */
+        assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].size);
     }
 }
 
@@ -260,6 +264,30 @@ static void test_bags_for_trees(void **state)
         o.fixed.bag_size = 256;
         assert_ok(pboost_choice_make(&trees, PLAIN(t.matrix), NULL, &o, &err), err);
         assert_int_equal(trees.bag_size, 256);
+        pboost_choice_free(&trees);
+        pboost_choice_free(&glm);
+    }
+    free_table(&t);
+}
+
+/* Counts get the bags of a GLM, unless their dispersion is known. */
+static void test_bags_for_trees_of_counts(void **state)
+{
+    (void)state;
+    pboost_error err;
+    table t = make_table(PBOOST_POISSON, 16384, 0);
+    pboost_plan_options o = plan_options(PBOOST_POISSON, "3", 8);
+
+    o.fixed.rounds = 1;
+    for (int known = 0; known < 2; known++) {
+        pboost_choice glm, trees;
+        o.assumed.dispersion = known ? 2.0 : NAN;
+        o.trees = false;
+        assert_ok(pboost_choice_make(&glm, PLAIN(t.matrix), NULL, &o, &err), err);
+        o.trees = true;
+        assert_ok(pboost_choice_make(&trees, PLAIN(t.matrix), NULL, &o, &err), err);
+        assert_true(glm.bag_size >= 128); /* or the test shows nothing */
+        assert_int_equal(trees.bag_size, known ? glm.bag_size / 2 : glm.bag_size);
         pboost_choice_free(&trees);
         pboost_choice_free(&glm);
     }
@@ -317,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_fixed_choices_are_kept),
         cmocka_unit_test(test_bag_size_for_trees),
         cmocka_unit_test(test_bags_for_trees),
+        cmocka_unit_test(test_bags_for_trees_of_counts),
         cmocka_unit_test(test_fixed_bags_of_a_small_table),
         cmocka_unit_test(test_fixed_choices_that_cannot_be),
     };
