@@ -8,10 +8,10 @@
 #define FULL_REFRESHES 8 /* of the sizes; after each such number they take shorter steps */
 #define NO_GAIN 1e-6     /* log quasi-likelihood per bag that counts as 0 */
 
-/* c/phi of a bag. */
-static double noise_over(const bag_data *data, size_t b, double phi)
+/* c/phi of a bag; phi may be 0 where there is no noise. */
+static double noise_over(double noise, double phi)
 {
-    return data->noise[b] > 0.0 ? data->noise[b] / phi : 0.0;
+    return noise > 0.0 ? noise / phi : 0.0;
 }
 
 double pboost_bag_size(const bag_data *data, const bag_moments *at, const family_info *family,
@@ -35,7 +35,7 @@ bool pboost_worse_than_constant(const bag_data *data, const bag_moments *at,
         double size = pboost_bag_size(data, at, family, b);
         if (size > 0.0)
             gain += family->quasi(data->answer[b], constant, at->mean[b], size,
-                                  noise_over(data, b, phi));
+                                  noise_over(data->noise[b], phi));
     }
     return !(gain >= -NO_GAIN * bags);
 }
@@ -47,7 +47,7 @@ bool pboost_worse_than_constant(const bag_data *data, const bag_moments *at,
 static double variance_at(const aggregate_fit *fit, size_t b, double mean)
 {
     double v = fit->family->variance_at(mean) / fit->size[b];
-    return fmax(v + fit->working.noise[b] / fit->phi, LEAST_VARIANCE);
+    return fmax(v + noise_over(fit->working.noise[b], fit->phi), LEAST_VARIANCE);
 }
 
 double pboost_quasi_loss(const aggregate_fit *fit, const double *mean)
@@ -58,7 +58,8 @@ double pboost_quasi_loss(const aggregate_fit *fit, const double *mean)
         if (fit->size[b] == 0.0)
             continue;
         sum += 0.5 * (y - at) * (y - at) / variance_at(fit, b, at) -
-               fit->family->quasi(y, at, mean[b], fit->size[b], fit->working.noise[b] / fit->phi);
+               fit->family->quasi(y, at, mean[b], fit->size[b],
+                                  noise_over(fit->working.noise[b], fit->phi));
     }
     return sum;
 }
