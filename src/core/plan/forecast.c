@@ -166,8 +166,8 @@ static void complete(double *a, size_t n, double scale)
             a[i * n + j] = a[j * n + i] = a[i * n + j] * scale;
 }
 
-/* 1/I of an answer, as well as a fit can use it: unless it is known, the dispersion is estimated,
- * and is taken to be at least its standard error, so that of `unsure` of the noise. */
+/* 1/I of an answer in a fit that does not know the dispersion.  It takes the dispersion to be at
+ * least its standard error, so that the sampling variance is at least `unsure` times the noise. */
 static double variance_in_fit(answer_error error, double unsure)
 {
     answer_error used = error;
@@ -177,8 +177,8 @@ static double variance_in_fit(answer_error error, double unsure)
                                : v;
 }
 
-/* The standard error of the dispersion as a part of the noise, where noise is most of the error:
- * Var(r^2) is 5 c^2 (fit/aggregate/dispersion.h). */
+/* The standard error of the sampling variance over the noise, where noise is most of the error:
+ * Var(r^2) is 5 c^2 (fit/aggregate/dispersion.h).  Log odds have a known dispersion. */
 static double unsure_of(pboost_family family, double bags)
 {
     return family == PBOOST_LOGISTIC ? 0.0 : sqrt(5.0 / bags);
