@@ -209,6 +209,8 @@ class BagPasses:
         self.in_use: Array | None = None  # the weights, and their broadcast
         self.shared: Any = None
         self.tried: tuple[Any, Array | None] = (None, None)  # a point, and its Gram matrix
+        self.target = answers  # what residuals are relative to
+        self.means: dict[Any, Array] = {}  # of the bags, at the last points
 
     def close(self) -> None:
         """Destroy the broadcast."""
@@ -253,6 +255,7 @@ class BagPasses:
             eta += values[-2 * width :]
         grams = [sums for _, _, sums in cells if sums is not None]
         self.tried = (at.key(), pieces.add_parts(grams, "gram") if grams else None)
+        self.means = {**dict(list(self.means.items())[-2:]), at.key(): mean.ravel()}
         return np.concatenate([mean.ravel(), variance.ravel(), eta])
 
     def use(self, weights: Array, shared: Any) -> None:
@@ -272,5 +275,18 @@ class BagPasses:
 
     def gram(self, at: pieces.Point, weight: Array, residual: Array | None) -> Array:
         """Add up the Gram matrix of all bags' derivatives, and the gradient."""
-        self.use(weight, (weight, self.answers))
+        if residual is not None:
+            self.aim(at, residual)
+        self.use(np.concatenate([weight, self.target]), (weight, self.target))
         return self.gram_in_use(at)
+
+    def aim(self, at: pieces.Point, residual: Array) -> None:
+        """Set the answers that have these residuals at a point.
+
+        They are the answers as they were given, or what stands for them if there is Laplace noise.
+        """
+        if at.key() not in self.means:
+            self.moments(at)
+        target = self.means[at.key()] + residual
+        if not np.allclose(target, self.target, rtol=0.0, atol=1e-12 * np.abs(target).max()):
+            self.target = target
