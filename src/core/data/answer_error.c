@@ -1,9 +1,9 @@
 /* The density of the sum of a normal variable of variance s^2 and a Laplace variable of scale b is
  *
- *     p(r) = exp(-r^2 / 2s^2) (w(x) + w(y)) / 4b,   x = (s/b - r/s) / sqrt 2,  y = (s/b + r/s) /
- * sqrt 2
+ *     p(r) = exp(-r^2 / 2s^2) (w(x) + w(y)) / 4b,   w(t) = exp(t^2) erfc(t)
  *
- * with w(t) = exp(t^2) erfc(t), and psi(r) = (w(x) - w(y)) / (w(x) + w(y)) / b. */
+ * with x = (s/b - r/s) / sqrt 2 and y = (s/b + r/s) / sqrt 2, and its score is
+ * psi(r) = (w(x) - w(y)) / (w(x) + w(y)) / b. */
 #include "data/answer_error.h"
 
 #include <math.h>

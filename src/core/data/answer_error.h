@@ -4,7 +4,7 @@
  * sum then says more about the mean than its variance V does.  With psi(r) the derivative of minus
  * the log density at the residual r, and I = E psi^2 the information, a fit solves
  *
- *     sum_B J_B psi_B(r_B) - lambda theta = 0
+ *     phi sum_B J_B psi_B(r_B) - lambda theta = 0
  *
  * Fisher scoring does it with the steps of least squares: residual psi / I and variance 1 / I, the
  * working residual, take the places of r and V, and are refreshed where V is.  1 / I is V/2 if
