@@ -367,12 +367,16 @@ typedef struct pboost_fit_options {
     double *curve_freedom;  /* gets effective degrees of freedom by curve; NULL: not wanted */
     /* Aggregate: bags (districts) differ by more than the features of their rows explain. */
     bool bag_effects;
+    /* Aggregate, by column: the category whose level it indicates, from 1 upwards; 0: a number or a
+     * curve.  The columns of a category follow each other, and a ridge that the fit chooses shrinks
+     * their weights equally; NULL: columns are standardised one by one. */
+    const size_t *category_of;
 } pboost_fit_options;
 
 #define PBOOST_FIT_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pboost_fit_options), PBOOST_LINEAR, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-14,     \
-            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, 0, NULL, NULL, false              \
+            PBOOST_EVENT, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, 0, NULL, NULL, false, NULL        \
     }
 
 typedef struct pboost_fit_report {

@@ -338,6 +338,8 @@ pboost_status pboost_encoding_take_straight(double *x, const pboost_encoding *en
 /* The curves, in the order of their columns, and which column each is a function of.  bend has room
  * for n_features; returns how many there are.  They are the encoding's. */
 size_t pboost_encoding_bends(pboost_bend *bend, const pboost_encoding *encoding);
+/* By column, which category it is a level of, as pboost_fit_options.category_of has it. */
+void pboost_encoding_categories(size_t *category_of, const pboost_encoding *encoding);
 
 /* ---- Columns for trees ----------------------------------------------------------------------- */
 

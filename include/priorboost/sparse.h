@@ -52,7 +52,7 @@ typedef struct pboost_wide_samples {
 #define PBOOST_WIDE_OPTIONS_INIT                                                                   \
     {                                                                                              \
         sizeof(pboost_fit_options), PBOOST_LOGISTIC, {PBOOST_L2_AUTO, 0.0}, true, 1, 100, 1e-9,    \
-            PBOOST_AGGREGATE, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, 0, NULL, NULL, false          \
+            PBOOST_AGGREGATE, 0.5, PBOOST_COVARIANCE_MODEL, 0, NULL, 0, NULL, NULL, false, NULL    \
     }
 
 /* pboost_event_fit on sparse rows: minimises sum_i weight_i * loss(target_i, x_i theta + intercept

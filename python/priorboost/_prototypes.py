@@ -270,6 +270,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         None,
         [c_void_p, POINTER(Unseen), POINTER(Encoding), c_void_p, _E],
     ),
+    "encoding_categories": (c_void_p, [c_void_p, POINTER(Encoding)]),
     "encoding_free": (c_void_p, [POINTER(Encoding)]),
     "sources_read": (
         None,

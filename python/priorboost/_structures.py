@@ -129,6 +129,7 @@ class FitOptions(Structure):
         ("curve_of", c_void_p),
         ("curve_freedom", c_void_p),
         ("bag_effects", c_bool),
+        ("category_of", c_void_p),
     ]
 
 

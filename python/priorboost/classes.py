@@ -170,6 +170,7 @@ def _grow(
 def _bend(estimator: Any, table: Table, fit: _library.FitOptions) -> _library.Features:
     """Return what the model of the rounds is fitted to: with curves if the model is smooth."""
     if estimator.model != "smooth":
+        table.share(fit)
         return _library.features(table.straight, table.weight, table.offset)
     table.bend(fit)
     fit.curve_freedom = None

@@ -357,6 +357,12 @@ class Encoding:
         sizes = [f.curve.n_columns for f in self.features if f.curve is not None]
         return np.repeat(np.arange(len(sizes), dtype=np.uintp), sizes)
 
+    def category_of(self) -> Array:
+        """Return by column which category it is a level of, from 1 upwards; 0: of none."""
+        out = np.zeros(len(self.columns), dtype=np.uintp)
+        lib.encoding_categories(address(out), self.lend())
+        return out
+
     @classmethod
     def read(cls, encoding: _library.Encoding) -> Encoding:
         """Copy an encoding of the library."""

@@ -104,6 +104,16 @@ class Design:
     def _values(self, found: Any) -> Array:
         return np.ascontiguousarray(found[self.columns], dtype=np.float64)
 
+    def category_of(self) -> Array:
+        """Return by column which term of categories alone it is of, from 1 upwards; 0: of none."""
+        kinds = {name: kind.value for name, (kind, *_) in self.spec.encoder_state.items()}
+        place = {name: j for j, name in enumerate(self.columns)}
+        out = np.zeros(len(self.columns), dtype=np.uintp)
+        for number, (term, columns) in enumerate(self.spec.term_indices.items(), 1):
+            if all(kinds.get(factor.expr) == "categorical" for factor in term.factors):
+                out[[place[str(self.spec.column_names[j])] for j in columns]] = number
+        return out
+
     @property
     def features(self) -> list[Feature]:
         """The columns of tables that it needs."""

@@ -296,6 +296,8 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
         table, columns = Table(X), PLAIN
         table.given, table.encoding = X, encoding
         table.columns = columns_of(self, encoding)
+        if encoding is not None:
+            table.category_of = encoding.category_of()
         if isinstance(encoding, Encoding) and encoding.n_curves > 0:
             table.curve_of = encoding.curve_of()
         table.labels = self._encode_labels(y, n_rows) if local else self._expect_labels()
@@ -335,8 +337,10 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
             return self._train(table, keeper.interface, Relay(), has_seed)
         recipe = self._recipe()
         how, rounds = recipe.how, recipe.rounds
-        if rounds == 0 or table.keys is not None or table.prior is not None:
+        own = table.keys, table.prior, table.category_of
+        if rounds == 0 or any(values is not None for values in own):
             how = _library.Simulation.from_buffer_copy(how)
+            table.share(how.fit)
             settings = Settings.from_buffer(how, type(how).trainer.offset)
             settings.default_rounds(len(table.X), table.X.shape[1], how.rules.min_bag)
             settings.lend(table.prior, table.keys)
@@ -510,6 +514,7 @@ class PriorBoostGLM(LoopParameters, FitParameters, TableParameters, FittedGLM, B
                 "sums need the aggregate estimator"
                 f"; estimator is {self.estimator!r}, method is {self.method!r}"
             )
+        table.share(fit)
         bags, mean, noise = sums.answers(lines, family)
         given = GivenAnswers(bags, mean, noise)
         with given as log:

@@ -123,6 +123,7 @@ class Table:
     given: Array | None = None  # X before it was scaled
     encoding: Any = None  # how it was made from the columns of a data frame
     columns: list[str] | None = None  # names
+    category_of: Array | None = None  # by column: its category, as pboost_fit_options has it
     curve_of: Array | None = None  # by column of a curve, which are the last: its curve
     sources: Any = None  # the columns as trees take them; None: no trees are fitted
 
@@ -134,8 +135,13 @@ class Table:
         """X without the columns of curves: what bags are made from."""
         return self.X if self.curve_of is None else self.X[:, : -len(self.curve_of)]
 
+    def share(self, fit: _library.FitOptions) -> None:
+        """Tell a fit which columns are levels of the same category."""
+        fit.category_of = address(self.category_of)
+
     def bend(self, fit: _library.FitOptions) -> Array | None:
-        """Tell a fit of the curves; return where it writes their degrees of freedom."""
+        """Tell a fit of categories and curves; return where it writes degrees of freedom."""
+        self.share(fit)
         if self.curve_of is None:
             return None
         freedom = np.zeros(int(self.curve_of[-1]) + 1)
@@ -157,7 +163,7 @@ class Table:
             values = getattr(self, name)
             setattr(out, name, None if values is None else values[rows])
         out.ids = None if self.ids is None else [self.ids[i] for i in rows]
-        out.curve_of = self.curve_of
+        out.category_of, out.curve_of = self.category_of, self.curve_of
         out.sources = None if self.sources is None else self.sources.take(rows)
         return out
 

@@ -348,6 +348,16 @@ MUTANTS = {
             ),
         ],
     },
+    "test_cli.py -k share_a_ridge": {
+        "glm.py": [("levels have a ridge each", "table.share(how.fit)", "pass")],
+        "training.py": [("levels have a ridge each", "self.share(fit)", "pass")],
+    },
+    "test_classes.py -k share_a_ridge": {
+        "classes.py": [("levels have a ridge each", "table.share(fit)", "pass")],
+    },
+    "test_sums.py -k agree": {
+        "glm.py": [("levels have a ridge each", "table.share(fit)", "pass")],
+    },
     "test_cli.py -k categories": {
         "encoding.py": [("a level never seen", 'self.unseen == "error",', "False,")],
     },

@@ -95,6 +95,20 @@ def test_the_program_gives_the_same_model(data, tmp_path, cli, more):
         assert np.allclose(model.standard_errors_[1:], out["standard_errors"][1:], rtol=1e-9)
 
 
+def test_levels_share_a_ridge_as_in_the_program(data, tmp_path, cli):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = data
+    city = np.digitize(np.random.default_rng(1).random(len(y)), [0.6, 0.9, 0.98])
+    table = pd.DataFrame({"x0": X[:, 0], "city": np.array(list("abcd"))[city]})
+    table.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    out = cli("train", "--data", tmp_path / "t.csv", "--label", "y", "--min-bag", 12)
+    model = pb.PriorBoostClassifier(min_bag=12).fit(table, y)
+    assert np.allclose(model.coef_, out["theta"], rtol=1e-9, atol=1e-12)
+    flat = pd.get_dummies(table, drop_first=True, dtype=float)
+    apart = pb.PriorBoostClassifier(min_bag=12).fit(flat, y)
+    assert not np.allclose(apart.coef_, model.coef_, rtol=1e-4)
+
+
 def test_noise_makes_larger_bags_and_errors(model, data):
     X, y, _ = data
     with pytest.warns(UserWarning, match="simulated"):

@@ -263,3 +263,33 @@ def test_curves_of_a_model_file(cli, tmp_path):
     again = pb.load_model(tmp_path / "again.json")
     assert again.features == model.features
     assert again.predict(table).tolist() == said["prediction"]
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters"),
+    [
+        ([], {}),
+        (["--model", "smooth"], {"model": "smooth"}),
+        (["--method", "paper", "--estimator", "aggregate"],
+         {"method": "paper", "estimator": "aggregate"}),
+        (["--model", "auto"], {"model": "auto"}),
+    ],
+)  # fmt: skip
+def test_levels_of_a_category_share_a_ridge(cli, tmp_path, given, parameters):
+    """Of a data frame as of a file; columns of 0 and 1 have a ridge each."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"x": rng.normal(size=1500), "city": rng.choice(list("abcd"), 1500,
+                          p=[0.5, 0.4, 0.08, 0.02])})  # fmt: skip
+    y = table.x + (table.city == "c") - (table.city == "d") + 0.3 * rng.normal(size=1500)
+    table.assign(y=y).to_csv(tmp_path / "d.csv", index=False)
+    cli("train", "--data", tmp_path / "d.csv", "--label", "y", "--family", "linear", "--min-bag",
+        6, "--impute", "mean", *given, "--out", tmp_path / "m.json")  # fmt: skip
+    said = cli("predict", "--model", tmp_path / "m.json", "--data", tmp_path / "d.csv")
+    model = pb.PriorBoostRegressor(min_bag=6, impute="mean", **parameters).fit(table, y)
+    assert np.allclose(model.predict(table), said["prediction"], rtol=1e-12, atol=0)
+    if not parameters:
+        flat = pd.get_dummies(table, drop_first=True, dtype=float).to_numpy()
+        apart = pb.PriorBoostRegressor(min_bag=6).fit(flat, y)
+        assert not np.allclose(apart.coef_, model.coef_, rtol=1e-5)
+        assert np.allclose(apart.coef_, model.coef_, rtol=0.1)

@@ -108,3 +108,19 @@ def test_the_file_has_the_columns_and_says_so(table, tmp_path):
         model.save(tmp_path / "m.json")
     columns = pb.load_model(tmp_path / "m.json").columns
     assert columns == ["age", "C(ward)[T.b]", "C(ward)[T.c]"]
+
+
+def test_levels_of_a_formula_share_a_ridge_as_those_of_a_table(table):
+    rare = table.assign(ward=table.ward.where(table.index > 40, "d"))
+    plain = pb.PriorBoostRegressor(4).fit(rare[["dose", "ward"]], table.y)
+    model = pb.PriorBoostRegressor(4, formula="y ~ dose + ward").fit(rare)
+    assert np.allclose(model.coef_, plain.coef_, rtol=1e-9)
+    formula = "y ~ dose + ward + np.log(age) + ward:C(age > 50) + ward:dose + bs(age, df=4)"
+    encoding = pb.PriorBoostRegressor(4, formula=formula).fit(table)._fitted.encoding
+    category = dict(zip(encoding.columns, encoding.category_of(), strict=True))
+    assert category["dose"] == category["np.log(age)"] == category["ward[T.b]:dose"] == 0
+    assert category["bs(age, df=4)[1]"] == 0
+    assert 0 < category["ward[T.b]"] == category["ward[T.c]"]
+    mixed = {v for name, v in category.items() if "age > 50" in name}
+    assert len(mixed) == 1
+    assert mixed.isdisjoint({0, category["ward[T.b]"]})

@@ -58,6 +58,7 @@ static pboost_status train(cli_context *cli, const train_arguments *a, pboost_er
                         : pboost_rounds_default(data.rows, data.cols - data.encoding.n_curves, k);
     result.fit_options.curves = data.encoding.n_curves;
     result.fit_options.curve_of = data.curve_of;
+    result.fit_options.category_of = data.category_of;
     result.options.row_key = data.row_key;
     result.options.prior_score = data.prior_score;
     if (a->wide)

@@ -335,6 +335,7 @@ static pboost_status begin_column(column_training *out, const train_result *sett
     out->result.fit_options.family = target->family;
     out->result.fit_options.curves = data->encoding.n_curves;
     out->result.fit_options.curve_of = data->curve_of;
+    out->result.fit_options.category_of = data->category_of;
     TRY(pboost_rules_number(&out->result.rules, &settings->rules, j, err));
     TRY(label_path(&out->out, "--out", a->out, target->name, err));
     TRY(label_path(&out->page, "--report", a->report, target->name, err));

@@ -91,6 +91,8 @@ static pboost_status learn_encoding(train_data *out, const cli_context *cli,
     out->cols = out->encoding.n_columns;
     if (out->cols == 0)
         FAIL(err, PBOOST_BAD_DATA, "%s: every feature is constant", pboost_table_path(table));
+    NEED(out->category_of = pboost_alloc(out->cols, sizeof *out->category_of), err);
+    pboost_encoding_categories(out->category_of, &out->encoding);
 done:
     free(use);
     return st;
@@ -432,6 +434,7 @@ void train_data_free(train_data *data)
     pboost_sources_free(&data->test_sources);
     pboost_table_free(data->table);
     pboost_table_free(data->test_table);
+    free(data->category_of);
     free(data->curve_of);
     for (size_t i = 0; data->standard_curve != NULL && i < data->n_bends; i++)
         free(data->standard_curve[i].knot);

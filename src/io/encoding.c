@@ -46,6 +46,30 @@ size_t pboost_feature_columns(const pboost_feature *f)
     return f->n_levels == 0 ? 1 : f->n_levels - 1 + f->other;
 }
 
+/* The columns of a category, or of a part of a date that is one. */
+static size_t *mark_levels(size_t *out, size_t columns, bool category, size_t *count)
+{
+    size_t number = category ? ++*count : 0;
+    for (size_t k = 0; k < columns; k++)
+        *out++ = number;
+    return out;
+}
+
+void pboost_encoding_categories(size_t *category_of, const pboost_encoding *encoding)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < encoding->n_features; i++) {
+        const pboost_feature *f = &encoding->feature[i];
+        if (f->date == 0)
+            category_of = mark_levels(category_of, pboost_feature_columns(f), f->n_levels > 0, &count);
+        for (size_t p = 0; p < DATE_PARTS; p++)
+            if (f->date & PBOOST_DATE_PARTS[p].bit)
+                category_of = mark_levels(category_of, pboost_date_part_columns(p),
+                                          PBOOST_DATE_PARTS[p].values > 0, &count);
+    }
+    mark_levels(category_of, encoding->n_curves, false, &count);
+}
+
 /* "day:days", or "day:month=2". */
 static void date_column_name(char *out, size_t size, const pboost_feature *f, size_t k)
 {

@@ -119,6 +119,29 @@ refuse '--l2 cv is for' --estimator event --l2 cv
 refuse '--covariance is for' --estimator event --covariance sandwich
 refuse "it must be model or sandwich" --estimator aggregate --covariance x
 refuse '--winsorize is' --winsorize 0
+# ---- levels of a category share a ridge, columns of 0 and 1 do not ----
+awk -F, 'BEGIN { srand(4); print "age,city,y" > "city.csv"; print "age,b,c,d,y" > "indicators.csv" }
+    NR > 1 && NR <= 3000 {
+        u = rand(); c = u < 0.6 ? "a" : u < 0.9 ? "b" : u < 0.98 ? "c" : "d"
+        y = $1 + (c == "b") - 2 * (c == "d") + rand()
+        print $1, c, y > "city.csv"; print $1, c == "b", c == "c", c == "d", y > "indicators.csv"
+    }' OFS=, data.csv
+weights() { # of a training with these options on both tables
+    for table in city indicators; do
+        expect 0 priorboost train --data $table.csv --label y --family linear --min-bag 10 --json "$@"
+        field theta >$table
+    done
+}
+largest_difference() {
+    python3 -c 'import json; a, b = json.load(open("city")), json.load(open("indicators"))
+print(max(abs(x - y) for x, y in zip(a, b, strict=True)))'
+}
+weights
+within 1e-4 1 "$(largest_difference)"
+weights --l2 3
+within 0 1e-9 "$(largest_difference)"
+weights --standardize
+within 0 1e-9 "$(largest_difference)"
 # ---- the estimator by cross-validation over bags ----
 expect 0 train --estimator cv --bags features --rounds 1 --test test.csv --out cv.json --json
 [ "$(field estimator)" = aggregate ] || fail "cv chose $(field estimator)"

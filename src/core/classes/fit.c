@@ -150,7 +150,8 @@ static pboost_status fit_init(class_fit *fit, const pboost_features *features,
     size_t n_rows = given->start[fit->n_bags] - given->start[0], m = fit->n_bags;
     size_t *begin;
 
-    TRY(pboost_gather_rows(&fit->rows, &fit->units, &bags, o->intercept, true, o->threads, err));
+    TRY(pboost_gather_rows(&fit->rows, &fit->units, &bags, pboost_column_options(o), true,
+                           o->threads, err));
     begin = fit->rows.start;
     if (o->estimator == PBOOST_EVENT) {
         m = n_rows;

@@ -202,8 +202,8 @@ static pboost_status remote_init(aggregate_fit *out, bag_machines *machines, con
     *out = (aggregate_fit){.data = *data, .options = options};
     NEED(sum = pboost_alloc(2 * d, sizeof *sum), err);
     TRY(parts->columns(parts->self, sum, err));
-    TRY(pboost_units_from_sums(&out->units, d, parts->base, sum, sum + d, rows, options->intercept,
-                               err));
+    TRY(pboost_units_from_sums(&out->units, d, parts->base, sum, sum + d, rows,
+                               pboost_column_options(options), err));
     out->pass = (bag_pass){.class = &REMOTE,
                            .machines = machines,
                            .bags = data->rows,

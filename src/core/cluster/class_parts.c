@@ -256,7 +256,8 @@ static pboost_status remote_init(class_machines *m, size_t cols, const bag_propo
     NEED(sum = pboost_alloc(2 * cols, sizeof *sum), err);
     TRY(parts->columns(parts->self, sum, err));
     TRY(pboost_units_from_sums(&fit->units, cols, parts->base, sum, sum + cols,
-                               given->start[fit->n_bags] - given->start[0], intercept, err));
+                               given->start[fit->n_bags] - given->start[0],
+                               pboost_column_options(fit->options), err));
     fit->pass = (class_pass){.n_bags = fit->n_bags,
                              .start = given->start,
                              .classes = fit->classes,

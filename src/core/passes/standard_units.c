@@ -162,9 +162,27 @@ static void set_column(standard_units *u, size_t j, double base, double mean, do
     u->scale[j] = u->constant[j] ? 1.0 : deviation;
 }
 
+/* Gives the levels of a category one scale, the root of the mean of their variances.  So the same
+ * ridge shrinks their weights equally.  If each had its own scale, a rare level would be shrunk
+ * least, although the answers say least about it. */
+static void share_scales(standard_units *u, const size_t *category_of)
+{
+    for (size_t j = 0, end; j < u->cols; j = end) {
+        double sum = 0.0, levels = 0.0;
+        for (end = j; end < u->cols && category_of[end] == category_of[j]; end++)
+            if (u->scale[end] < 1.0) { /* 1: the indicator is the same in all rows */
+                sum += u->scale[end] * u->scale[end];
+                levels += 1.0;
+            }
+        for (size_t i = j; i < end && category_of[j] != 0; i++)
+            if (u->scale[i] < 1.0)
+                u->scale[i] = sqrt(sum / levels);
+    }
+}
+
 pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const double *base,
                                      const double *sum, const double *square, size_t n,
-                                     bool intercept, pboost_error *err)
+                                     column_options options, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     bool shifted = false;
@@ -175,12 +193,15 @@ pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const dou
     NEED(out->scale = pboost_alloc(cols, sizeof(double)), err);
     NEED(out->constant = calloc(cols > 0 ? cols : 1, 1), err);
     for (size_t j = 0; j < cols; j++) {
-        set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, intercept);
+        set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n,
+                   options.intercept);
         if (!isfinite(square[j]) || !isfinite(out->scale[j]))
             FAIL(err, PBOOST_BAD_DATA,
                  "column %zu overflows: columns beyond 1e150 must be rescaled", j);
         shifted = shifted || out->shift[j] != 0.0;
     }
+    if (options.category_of != NULL)
+        share_scales(out, options.category_of);
     out->units = (bag_units){shifted ? out->shift : NULL, out->center, out->scale};
 done:
     if (st != PBOOST_OK)
@@ -190,7 +211,7 @@ done:
 
 /* The units of the rows of bags, which are put side by side into `rows` where that is not NULL. */
 static pboost_status find_units(standard_units *out, double *rows, const bag_rows *bags,
-                                bool intercept, int threads, pboost_error *err)
+                                column_options options, int threads, pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t cols = bags->x->cols, n = bags->start[bags->n_bags] - bags->start[0];
@@ -200,7 +221,7 @@ static pboost_status find_units(standard_units *out, double *rows, const bag_row
     NEED(work = pboost_alloc(3 * cols, sizeof *work), err);
     double *sum = work, *square = work + cols, *base = work + 2 * cols;
     TRY(sum_columns(sum, square, base, rows, bags, threads, err));
-    st = pboost_units_from_sums(out, cols, base, sum, square, n, intercept, err);
+    st = pboost_units_from_sums(out, cols, base, sum, square, n, options, err);
     if (st == PBOOST_BAD_DATA) { /* which value is it? */
         pboost_samples samples = {.x = bags->x, .row = bags->row + bags->start[0], .n = n};
         pboost_status found = pboost_samples_find_nonfinite(&samples, err);
@@ -211,10 +232,10 @@ done:
     return st;
 }
 
-pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
+pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, column_options options,
                                 int threads, pboost_error *err)
 {
-    return find_units(out, NULL, bags, intercept, threads, err);
+    return find_units(out, NULL, bags, options, threads, err);
 }
 
 typedef struct {
@@ -246,7 +267,8 @@ static void standardise_chunk(void *context, size_t chunk, int worker)
 }
 
 pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
-                                 bool intercept, bool convert, int threads, pboost_error *err)
+                                 column_options options, bool convert, int threads,
+                                 pboost_error *err)
 {
     pboost_status st = PBOOST_OK;
     size_t n = bags->start[bags->n_bags] - bags->start[0], cols = bags->x->cols, cells;
@@ -260,7 +282,7 @@ pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, cons
         NEED(out->weight = pboost_alloc(n, sizeof *out->weight), err);
     if (bags->offset != NULL)
         NEED(out->offset = pboost_alloc(n, sizeof *out->offset), err);
-    TRY(find_units(units, out->x, bags, intercept, threads, err));
+    TRY(find_units(units, out->x, bags, options, threads, err));
     for (size_t b = 0; b <= bags->n_bags; b++)
         out->start[b] = bags->start[b] - bags->start[0];
     out->matrix = pboost_matrix_f64(out->x, n, cols);

@@ -1,4 +1,5 @@
-/* The units in which bags are fitted: features of mean 0 and variance 1 over the rows in use. */
+/* The units in which bags are fitted: features of mean 0 and variance 1 over the rows in use; levels
+ * of a category have variance 1 on average. */
 #ifndef PBOOST_STANDARD_UNITS_H
 #define PBOOST_STANDARD_UNITS_H
 
@@ -11,14 +12,26 @@ typedef struct {
     unsigned char *constant; /* 1: the intercept has all that the column can say */
 } standard_units;
 
+/* What a fit's options say of the columns. */
+typedef struct {
+    bool intercept;
+    const size_t *category_of; /* as in pboost_fit_options */
+} column_options;
+
+static inline column_options pboost_column_options(const pboost_fit_options *o)
+{
+    return (column_options){o->intercept, o->category_of};
+}
+
 /* From the sums over n rows of x - base and of its square, by column.  Without an intercept to
  * absorb it nothing is taken off, and the scale is the root mean square.  A column that is constant
- * (with an intercept) or 0 has scale 1.  A column that overflows is refused. */
+ * (with an intercept) or 0 has scale 1.  The levels of a category share a scale.  A column that
+ * overflows is refused. */
 pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const double *base,
                                      const double *sum, const double *square, size_t n,
-                                     bool intercept, pboost_error *err);
+                                     column_options options, pboost_error *err);
 /* From the rows of bags; features that are not finite are refused by name. */
-pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, bool intercept,
+pboost_status pboost_units_init(standard_units *out, const bag_rows *bags, column_options options,
                                 int threads, pboost_error *err);
 void pboost_units_free(standard_units *units);
 
@@ -52,7 +65,8 @@ typedef struct {
  * must be shifted, features are put into them, which takes another pass.  out must not move: rows
  * points into it. */
 pboost_status pboost_gather_rows(gathered_rows *out, standard_units *units, const bag_rows *bags,
-                                 bool intercept, bool convert, int threads, pboost_error *err);
+                                 column_options options, bool convert, int threads,
+                                 pboost_error *err);
 void pboost_gathered_free(gathered_rows *gathered);
 
 /* covariance ((cols+1) squared, intercept last, in the units of x) from that of the parameters.  A

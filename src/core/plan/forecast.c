@@ -67,7 +67,8 @@ pboost_status pboost_population_init(population *p, pboost_family family, const 
     for (size_t i = 0; i <= n; i++)
         p->start[i] = i;
     bag_rows rows = {.x = x, .offset = offset, .n_bags = n, .start = p->start, .row = row};
-    TRY(pboost_units_init(&p->units, &rows, intercept, threads, err));
+    TRY(pboost_units_init(&p->units, &rows, (column_options){.intercept = intercept}, threads,
+                          err));
     TRY(pboost_bagpass_init(&p->pass, &rows, family, intercept, &p->units.units, threads, err));
     TRY(pboost_bag_moments_init(&p->row, &p->pass, err));
     NEED(p->row_weight = pboost_alloc(n, sizeof *p->row_weight), err);

@@ -289,6 +289,47 @@ static void rare_levels_share_a_column(void **unused)
     free(text);
 }
 
+/* Numbers, days and curves are of none; a category with its other levels and each part of a date
+ * that is one are. */
+static void columns_know_their_category(void **unused)
+{
+    char *text = malloc(40000), *p = text;
+    pboost_encoding_options o = PBOOST_ENCODING_OPTIONS_INIT;
+    const unsigned date[] = {0, 0, PBOOST_DATE_DAYS | PBOOST_DATE_MONTH | PBOOST_DATE_WEEKDAY, 0};
+    size_t category[64], expected[64] = {0}, at = 0;
+    pboost_error err = {0};
+    pboost_encoding e;
+
+    (void)unused;
+    assert_non_null(text);
+    p += sprintf(p, "a,c,day,sex\n");
+    for (int i = 0; i < 210; i++) {
+        p += sprintf(p, "%d,%c%d,2024-01-%02d,", i, i < 60 ? 'b' : 'r', i < 60 ? i % 3 : i,
+                     i % 28 + 1);
+        p += sprintf(p, "%c\n", "fm"[i % 2]);
+    }
+    pboost_table *t = table_of(text);
+    o.date = date;
+    assert_ok(pboost_encoding_learn(&e, t, &o, &err), err);
+    assert_ok(pboost_encoding_curve(&e, t, 4, 1, &err), err);
+    assert_true(e.n_curves > 0);
+    at = 1; /* a */
+    for (; at < 4; at++)
+        expected[at] = 1; /* two levels of c but the first, and the others */
+    for (at++; at < 16; at++)
+        expected[at] = 2; /* after the days, months but January */
+    for (; at < 22; at++)
+        expected[at] = 3; /* days of the week but Monday */
+    expected[at++] = 4;   /* sex */
+    assert_int_equal(at + e.n_curves, e.n_columns);
+    pboost_encoding_categories(category, &e);
+    for (size_t j = 0; j < e.n_columns; j++)
+        assert_int_equal(category[j], expected[j]);
+    pboost_encoding_free(&e);
+    pboost_table_free(t);
+    free(text);
+}
+
 static void counts_unseen_levels(void **unused)
 {
     pboost_table *t = table_of("a,c\n1,x\n2,y\n3,z\n"), *next = table_of("a,c\n1,y\n1,q\n1,r\n");
@@ -339,6 +380,7 @@ int main(void)
         cmocka_unit_test(refuses_tables_that_do_not_fit),
         cmocka_unit_test(no_columns_are_fine),
         cmocka_unit_test(rare_levels_share_a_column),
+        cmocka_unit_test(columns_know_their_category),
         cmocka_unit_test(counts_unseen_levels),
         cmocka_unit_test(truth_has_three_spellings),
     };

@@ -65,13 +65,14 @@ pboost_status pboost_aggregate_init(aggregate_fit *out, const bag_data *data,
 {
     pboost_status st = PBOOST_OK;
     const pboost_matrix *x = data->rows.x; /* a copy with curves would be many times as large */
+    column_options columns = pboost_column_options(options);
     bool in_place = x->type == PBOOST_CURVED || (pboost_bagpass_takes_rows(x) && is_large(data));
 
     *out = (aggregate_fit){.data = *data, .options = options};
     if (in_place)
-        TRY(pboost_units_init(&out->units, &data->rows, options->intercept, options->threads, err));
+        TRY(pboost_units_init(&out->units, &data->rows, columns, options->threads, err));
     else
-        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, options->intercept, false,
+        TRY(pboost_gather_rows(&out->rows, &out->units, &data->rows, columns, false,
                                options->threads, err));
     TRY(pboost_bagpass_init(&out->pass, in_place ? &data->rows : &out->rows.rows, options->family,
                             options->intercept, in_place ? &out->units.units : &out->rows.units,

@@ -46,8 +46,8 @@ static pboost_status find_units(overlap_fit *fit, pboost_error *err)
     rows.n_bags = 1;
     rows.start = start;
     rows.row = fit->bags.used;
-    return pboost_units_init(&fit->units, &rows, fit->options->intercept, fit->options->threads,
-                             err);
+    return pboost_units_init(&fit->units, &rows, pboost_column_options(fit->options),
+                             fit->options->threads, err);
 }
 
 pboost_status pboost_overlap_init(overlap_fit *out, const bag_data *data,
