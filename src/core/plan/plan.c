@@ -30,6 +30,7 @@
 #define EVENTS_PER_WEIGHT 10
 /* Bags for trees, by real tables (docs/models.md). */
 #define TREES_LEAST ((size_t)64)
+#define TREES_LEAST_LEARNT ((size_t)32)
 #define TREES_MAY_LOSE 0.01 /* of what all labels gain over the constant model */
 
 /* ---- The recommendation ---------------------------------------------------------------------- */
@@ -94,12 +95,15 @@ size_t pboost_plan_recommend(const pboost_plan_point *point, size_t n, pboost_ra
 /* Trees gain from more answers, and lose what every model loses if smaller bags let through more
  * noise.  What a GLM is forecast to lose measures that.  It may lose little only: where labels say
  * less than is assumed, it loses many times the forecast.  Counts of visits or claims vary more
- * than is assumed, unless their dispersion was given or learnt. */
+ * than is assumed, unless their dispersion was given or learnt.  Where effects were learnt too, the
+ * forecast is not an assumption any more, and says alone how small bags may be. */
 size_t pboost_plan_tree_bag_size(const pboost_plan *plan, size_t point, size_t min_bag)
 {
     const pboost_plan_point *best = &plan->point[point];
     double most = best->excess + TREES_MAY_LOSE * (plan->constant - plan->all_labels);
-    size_t size = best->bag_size, least = larger(larger(size / 2, TREES_LEAST), min_bag);
+    bool learnt = !plan->default_coef && !plan->default_dispersion;
+    size_t size = best->bag_size;
+    size_t least = larger(learnt ? TREES_LEAST_LEARNT : larger(size / 2, TREES_LEAST), min_bag);
 
     bool unsure = plan->family == PBOOST_POISSON && plan->default_dispersion;
     if (best->epsilon.den == 0 || unsure)

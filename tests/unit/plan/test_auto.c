@@ -196,7 +196,8 @@ static void test_fixed_choices_are_kept(void **state)
 }
 
 /* Half of the size, among those that are forecast for the same way of asking and the same epsilon;
- * not below 64 and k, and not where a GLM would lose more than a hundredth of 100 - 20. */
+ * not below 64 and k, and not where a GLM would lose more than a hundredth of 100 - 20.  Where
+ * effects and dispersion were learnt, any size from 32 and k on. */
 static void test_bag_size_for_trees(void **state)
 {
     (void)state;
@@ -207,20 +208,21 @@ static void test_bag_size_for_trees(void **state)
         double excess; /* of it */
         pboost_rational epsilon, other_epsilon;
         pboost_strategy other_bags;
-        size_t min_bag, want;
+        size_t min_bag, want, learnt;
     } CASES[] = {
-        {256, 128, 30.7, one, one, PBOOST_BAGS_FEATURES, 8, 128},
-        {256, 128, 30.7, third, third, PBOOST_BAGS_FEATURES, 128, 128},
-        {128, 64, 29.0, one, one, PBOOST_BAGS_FEATURES, 8, 64},
-        {256, 128, 30.9, one, one, PBOOST_BAGS_FEATURES, 8, 256},   /* too much noise */
-        {256, 128, NAN, one, one, PBOOST_BAGS_FEATURES, 8, 256},    /* not known */
-        {256, 64, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 256},    /* a quarter */
-        {64, 32, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 64},      /* below 64 */
-        {256, 128, 30.0, one, one, PBOOST_BAGS_FEATURES, 200, 256}, /* below k */
-        {128, 256, 20.0, one, one, PBOOST_BAGS_FEATURES, 8, 128},   /* larger */
-        {256, 128, 30.0, none, none, PBOOST_BAGS_FEATURES, 8, 256},
-        {256, 128, 30.0, one, third, PBOOST_BAGS_FEATURES, 8, 256},
-        {256, 128, 30.0, one, one, PBOOST_BAGS_HYBRID, 8, 256},
+        {256, 128, 30.7, one, one, PBOOST_BAGS_FEATURES, 8, 128, 128},
+        {256, 128, 30.7, third, third, PBOOST_BAGS_FEATURES, 128, 128, 128},
+        {128, 64, 29.0, one, one, PBOOST_BAGS_FEATURES, 8, 64, 64},
+        {256, 128, 30.9, one, one, PBOOST_BAGS_FEATURES, 8, 256, 256},   /* too much noise */
+        {256, 128, NAN, one, one, PBOOST_BAGS_FEATURES, 8, 256, 256},    /* not known */
+        {256, 64, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 256, 64},     /* a quarter */
+        {64, 32, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 64, 32},       /* below 64 */
+        {64, 16, 30.0, one, one, PBOOST_BAGS_FEATURES, 8, 64, 64},       /* below 32 */
+        {256, 128, 30.0, one, one, PBOOST_BAGS_FEATURES, 200, 256, 256}, /* below k */
+        {128, 256, 20.0, one, one, PBOOST_BAGS_FEATURES, 8, 128, 128},   /* larger */
+        {256, 128, 30.0, none, none, PBOOST_BAGS_FEATURES, 8, 256, 256},
+        {256, 128, 30.0, one, third, PBOOST_BAGS_FEATURES, 8, 256, 256},
+        {256, 128, 30.0, one, one, PBOOST_BAGS_HYBRID, 8, 256, 256},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         pboost_plan_point point[2] = {{.bags = CASES[i].other_bags,
@@ -233,10 +235,16 @@ static void test_bag_size_for_trees(void **state)
                                        .bag_size = CASES[i].size,
                                        .epsilon = CASES[i].epsilon,
                                        .excess = 30.0}};
-        pboost_plan plan = {.n_points = 2, .point = point, .constant = 100.0, .all_labels = 20.0};
+        pboost_plan plan = {.n_points = 2,
+                            .point = point,
+                            .constant = 100.0,
+                            .all_labels = 20.0,
+                            .default_coef = true};
         assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].want);
         plan.family = PBOOST_POISSON;
         assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].want);
+        plan.default_coef = false;
+        assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].learnt);
         plan.default_dispersion = true; /* counts vary more than is assumed */
         assert_int_equal(pboost_plan_tree_bag_size(&plan, 1, CASES[i].min_bag), CASES[i].size);
     }
