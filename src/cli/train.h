@@ -102,7 +102,7 @@ typedef struct train_data {
     pboost_encoding encoding;
     size_t *category_of; /* by column, as pboost_fit_options has it */
     size_t *curve_of;    /* by column of curves: its curve */
-    pboost_bend *bend; /* curves of columns of the file, and how many */
+    pboost_bend *bend;   /* curves of columns of the file, and how many */
     size_t n_bends;
     pboost_curve *standard_curve; /* the same of standardised columns; NULL: they are not */
     pboost_bend *standard_bend;

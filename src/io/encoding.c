@@ -61,7 +61,8 @@ void pboost_encoding_categories(size_t *category_of, const pboost_encoding *enco
     for (size_t i = 0; i < encoding->n_features; i++) {
         const pboost_feature *f = &encoding->feature[i];
         if (f->date == 0)
-            category_of = mark_levels(category_of, pboost_feature_columns(f), f->n_levels > 0, &count);
+            category_of =
+                mark_levels(category_of, pboost_feature_columns(f), f->n_levels > 0, &count);
         for (size_t p = 0; p < DATE_PARTS; p++)
             if (f->date & PBOOST_DATE_PARTS[p].bit)
                 category_of = mark_levels(category_of, pboost_date_part_columns(p),

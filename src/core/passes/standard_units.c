@@ -193,8 +193,7 @@ pboost_status pboost_units_from_sums(standard_units *out, size_t cols, const dou
     NEED(out->scale = pboost_alloc(cols, sizeof(double)), err);
     NEED(out->constant = calloc(cols > 0 ? cols : 1, 1), err);
     for (size_t j = 0; j < cols; j++) {
-        set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n,
-                   options.intercept);
+        set_column(out, j, base[j], sum[j] / (double)n, square[j] / (double)n, options.intercept);
         if (!isfinite(square[j]) || !isfinite(out->scale[j]))
             FAIL(err, PBOOST_BAD_DATA,
                  "column %zu overflows: columns beyond 1e150 must be rescaled", j);

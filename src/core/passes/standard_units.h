@@ -1,5 +1,5 @@
-/* The units in which bags are fitted: features of mean 0 and variance 1 over the rows in use; levels
- * of a category have variance 1 on average. */
+/* The units in which bags are fitted: features of mean 0 and variance 1 over the rows in use;
+ * levels of a category have variance 1 on average. */
 #ifndef PBOOST_STANDARD_UNITS_H
 #define PBOOST_STANDARD_UNITS_H
 
