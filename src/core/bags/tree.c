@@ -21,7 +21,9 @@
  * side, so that the depth is O(log n) for any data.
  *
  * Nodes are ranges of positions.  Coordinates move with the rows, so that a node is always one
- * contiguous piece of memory; sums over it are cut into blocks by its size alone. */
+ * contiguous piece of memory; sums over it are cut into blocks by its size alone.
+ *
+ * At the end the leaves exchange rows (tree_exchange.c). */
 #include "bags/tree.h"
 
 #include <inttypes.h>
@@ -77,7 +79,7 @@ static void add_info(tree *t, double *to, bool leaves)
                         info_block, &task);
 }
 
-/* Row i of I^-2, which is symmetric: a column is a row. */
+/* Row i of I^-2, which is symmetric: a column is a row; and entry i of the diagonal of I^-1. */
 static void inverse_row(void *context, size_t i, int worker)
 {
     const tree *t = context;
@@ -85,9 +87,32 @@ static void inverse_row(void *context, size_t i, int worker)
     memset(row, 0, t->rank * sizeof *row);
     row[i] = (double)t->n * (double)t->n; /* of the order of 1 */
     pboost_cholesky_solve(row, &t->info, row);
+    t->variance[i] = row[i] / (double)t->n;
     pboost_cholesky_solve(row, &t->info, row);
     for (size_t j = 0; j < t->rank; j++)
         t->inverse[i * t->stride + j] = (float)row[j];
+}
+
+double pboost_tree_inverse_ns(const tree *t)
+{
+    return 4.0 * MATRIX_NS * pow((double)t->rank, 3.0);
+}
+
+/* t->inverse = (I + rest n)^-2 for the I of open_info; returns the trace of (I + rest n)^-1. */
+static double invert_info(tree *t, double rest)
+{
+    double trace = 0.0;
+    for (size_t i = 0; i < t->rank; i++) {
+        memcpy(t->info.l + i * t->rank, t->open_info + i * t->stride, (i + 1) * sizeof(double));
+        t->info.l[i * t->rank + i] += rest * (double)t->n;
+    }
+    memset(t->info.dropped, 0, t->rank);
+    pboost_cholesky_factor(&t->info, pboost_rank_tolerance(t->rank), false);
+    pboost_parallel(t->rank, pboost_threads_for(t->threads, pboost_tree_inverse_ns(t)), inverse_row,
+                    t);
+    for (size_t i = 0; i < t->rank; i++)
+        trace += t->variance[i];
+    return trace;
 }
 
 /* I as this level found it, and what is still to come: each level to come shares 2/pi of one
@@ -99,14 +124,14 @@ static void reach_info(tree *t)
     add_info(t, t->leaf_info, true);
     memcpy(t->open_info, t->leaf_info, t->stride * t->stride * sizeof *t->open_info);
     add_info(t, t->open_info, false);
-    for (size_t i = 0; i < t->rank; i++) {
-        memcpy(t->info.l + i * t->rank, t->open_info + i * t->stride, (i + 1) * sizeof(double));
-        t->info.l[i * t->rank + i] += rest * (double)t->n;
-    }
-    memset(t->info.dropped, 0, t->rank);
-    pboost_cholesky_factor(&t->info, pboost_rank_tolerance(t->rank), false);
-    double work = MATRIX_NS * pow((double)t->rank, 3.0);
-    pboost_parallel(t->rank, pboost_threads_for(t->threads, 4.0 * work), inverse_row, t);
+    invert_info(t, rest);
+}
+
+double pboost_tree_error(tree *t, double rest)
+{
+    memset(t->open_info, 0, t->stride * t->stride * sizeof *t->open_info);
+    add_info(t, t->open_info, true);
+    return invert_info(t, rest);
 }
 
 /* Splits a node in two, or makes it a leaf. */
@@ -233,6 +258,7 @@ static pboost_status info_init(tree *t, pboost_error *err)
     NEED(t->info.scale = pboost_alloc(t->rank, sizeof *t->info.scale), err);
     NEED(t->info.dropped = pboost_alloc(t->rank, 1), err);
     NEED(t->inverse = calloc(t->rank * t->stride, sizeof *t->inverse), err);
+    NEED(t->variance = pboost_alloc(t->rank, sizeof *t->variance), err);
     NEED(t->inverse_work = pboost_alloc((size_t)t->threads * t->rank, sizeof(double)), err);
 done:
     return st;
@@ -316,6 +342,7 @@ static void tree_free(tree *t)
     free(t->info.scale);
     free(t->info.dropped);
     free(t->inverse);
+    free(t->variance);
     free(t->inverse_work);
     free(t->value);
     free(t->misplaced);
@@ -360,6 +387,7 @@ pboost_status pboost_tree_bags(pboost_bags *out, pboost_white *white, const doub
     pboost_tree_measure(&t, &t.now, 0, pboost_tree_bench(&t, TREE_ALL_THREADS));
     while (t.now.count > 0)
         TRY(split_level(&t, err));
+    TRY(pboost_tree_exchange(&t, err));
     TRY(take_bags(out, &t, err));
 done:
     tree_free(&t);

@@ -222,13 +222,8 @@ static void list_chunk(void *context, size_t chunk, int worker)
     p->chunk[1][chunk] = list_rows(list + left, p, middle, end, true);
 }
 
-static void swap_chunk(void *context, size_t chunk, int worker)
+void pboost_tree_swap(tree *t, const uint32_t *a, const uint32_t *b, size_t count)
 {
-    const node_cut *p = context;
-    tree *t = p->tree;
-    size_t first = chunk * TREE_CHUNK, count = smaller(TREE_CHUNK, p->pairs - first);
-    const uint32_t *a = t->misplaced + p->node.first + first, *b = a + p->pairs;
-    (void)worker;
     t->kernels->swap(t->z, t->stride, a, b, count);
     for (size_t i = 0; i < count; i++) {
         uint32_t row = t->row[a[i]];
@@ -240,6 +235,15 @@ static void swap_chunk(void *context, size_t chunk, int worker)
         t->weight[a[i]] = t->weight[b[i]];
         t->weight[b[i]] = weight;
     }
+}
+
+static void swap_chunk(void *context, size_t chunk, int worker)
+{
+    const node_cut *p = context;
+    size_t first = chunk * TREE_CHUNK, count = smaller(TREE_CHUNK, p->pairs - first);
+    const uint32_t *a = p->tree->misplaced + p->node.first + first;
+    (void)worker;
+    pboost_tree_swap(p->tree, a, a + p->pairs, count);
 }
 
 /* At least p->left rows are up to the threshold: every row on the left that is not finds one on the

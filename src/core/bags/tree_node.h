@@ -1,5 +1,6 @@
 /* The tree that makes bags from features, for its own files: tree.c grows it level by level,
- * tree_node.c finds how to split a node, tree_cut.c splits it. */
+ * tree_node.c finds how to split a node, tree_cut.c splits it, and tree_exchange.c lets the bags
+ * exchange rows. */
 #ifndef PBOOST_TREENODE_H
 #define PBOOST_TREENODE_H
 
@@ -44,6 +45,7 @@ typedef struct {
     double *open_info;    /* the same over all nodes of this level */
     pboost_cholesky info; /* I of this level, expected rest included */
     float *inverse;       /* I^-2, stride */
+    double *variance;     /* the diagonal of I^-1 */
     double *inverse_work; /* by worker: rank */
     unsigned depth;
     float *value;        /* projection, by position */
@@ -114,6 +116,19 @@ void pboost_tree_measure(const tree *t, tree_level *level, size_t index, tree_be
 /* Fills b.direction and returns the projection of the node's mean. */
 pboost_status pboost_tree_direction(float *center, const tree *t, size_t index, tree_bench b,
                                     pboost_error *err);
+
+/* Rows a[i] and b[i], positions, change places. */
+void pboost_tree_swap(tree *t, const uint32_t *a, const uint32_t *b, size_t count);
+
+/* tr I^-1 of the bags of this level, with I^-2 in t->inverse; `rest` is added to the information
+ * that a row gives of every direction. */
+double pboost_tree_error(tree *t, double rest);
+
+/* What that takes on one thread, in nanoseconds. */
+double pboost_tree_inverse_ns(const tree *t);
+
+/* Lets the leaves exchange rows; their sizes stay. */
+pboost_status pboost_tree_exchange(tree *t, pboost_error *err);
 
 /* Moves the rows of one side of the node before those of the other; `left` is how many those are.
  */

@@ -95,6 +95,23 @@ static void test_rare_categories(void **state)
     free(x);
 }
 
+/* With more directions than levels a tree leaves most of them alone: it keeps 0.106 of the variance
+ * here.  Exchanges of rows make clusters of its bags, for any number of threads the same. */
+static void test_many_directions(void **state)
+{
+    (void)state;
+    size_t n = 20000, d = 60;
+    double *x = normals(n * d, 16), kept = 0.0;
+    pboost_bags bags = features(x, n, d, 100, 1), many = features(x, n, d, 100, 3);
+    for (size_t j = 0; j < d; j++)
+        kept += between(&bags, x, d, j) / (double)d;
+    assert_true(kept > 0.125);
+    assert_memory_equal(many.row, bags.row, n * sizeof *bags.row);
+    pboost_bags_free(&bags);
+    pboost_bags_free(&many);
+    free(x);
+}
+
 static void test_line_is_optimal(void **state)
 {
     (void)state;
@@ -301,7 +318,9 @@ static void test_watch(void **state)
     (void)state;
     size_t n = 40000, d = 3, split = 12 + 1; /* steps of the power method, and the projection */
     double *x = normals(n * d, 12);
-    size_t looks = 3 + 1 + (split + 1) + 1; /* whitening, start, a level of one split, leaves */
+    size_t rounds = 1; /* of exchanges: two bags gain nothing more */
+    /* whitening, start, a level of one split, leaves */
+    size_t looks = 3 + 1 + (split + 1) + 1 + rounds;
     assert_int_equal(looks_of(x, n, d, n / 2, SIZE_MAX), looks);
     for (size_t most = 0; most < looks; most++)
         assert_int_equal(looks_of(x, n, d, n / 2, most), most + 1);
@@ -361,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_direction),
         cmocka_unit_test(test_rare_categories),
+        cmocka_unit_test(test_many_directions),
         cmocka_unit_test(test_line_is_optimal),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_one_bag),
