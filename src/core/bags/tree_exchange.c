@@ -24,7 +24,7 @@
 #include "try.h"
 
 #define MOST_ROUNDS 128
-#define MOST_NS 2e9      /* of one thread in all rounds: much for the few bags of a small table */
+#define MOST_NS 5e8      /* of one thread in all rounds; many bags gain little */
 #define PATIENCE 3       /* in so many rounds, or in all if they are fewer, */
 #define LEAST_GAIN 0.001 /* each must take so much off the error, on average */
 
@@ -193,8 +193,8 @@ static pboost_status exchange_pair(void *context, size_t pair, int worker, pboos
     tree_bench b = pboost_tree_bench(t, worker);
 
     direction_between(t, high_bag, low_bag, b);
-    float center = 0.5f * (project_mean(t, low_bag, b.direction) +
-                           project_mean(t, high_bag, b.direction));
+    float center =
+        0.5f * (project_mean(t, low_bag, b.direction) + project_mean(t, high_bag, b.direction));
     TRY(order_rows(key, sorted, at, t, low, b.direction, center, err));
     TRY(order_rows(key + n, sorted + n, at + n, t, high, b.direction, center, err));
     for (; count < smaller(n, m) && sorted[n - 1 - count] > sorted[n + count]; count++) {
